@@ -1,0 +1,1 @@
+"""The published releases of @ag-ui/client, run for real."""
