@@ -1,0 +1,183 @@
+"""One AG-UI event: a JSON object that remembers its bytes, and the few members that every filter looks at."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, final
+
+import msgspec
+from msgspec import UNSET, Raw
+from pydantic import BaseModel
+
+from agui_middleware import json_scan
+from agui_middleware.json_object import JsonObject, MalformedEvent, cut
+
+__all__ = ["UNSET", "Event", "EventType", "Head", "JsonObject", "MalformedEvent", "as_event"]
+
+
+class EventType(StrEnum):
+    """The 31 event types of AG-UI 1.0 and 1.1, and the five THINKING_* of the releases before 1.0."""
+
+    TEXT_MESSAGE_START = "TEXT_MESSAGE_START"
+    TEXT_MESSAGE_CONTENT = "TEXT_MESSAGE_CONTENT"
+    TEXT_MESSAGE_END = "TEXT_MESSAGE_END"
+    TEXT_MESSAGE_CHUNK = "TEXT_MESSAGE_CHUNK"
+    TOOL_CALL_START = "TOOL_CALL_START"
+    TOOL_CALL_ARGS = "TOOL_CALL_ARGS"
+    TOOL_CALL_END = "TOOL_CALL_END"
+    TOOL_CALL_CHUNK = "TOOL_CALL_CHUNK"
+    TOOL_CALL_RESULT = "TOOL_CALL_RESULT"
+    STATE_SNAPSHOT = "STATE_SNAPSHOT"
+    STATE_DELTA = "STATE_DELTA"
+    MESSAGES_SNAPSHOT = "MESSAGES_SNAPSHOT"
+    ACTIVITY_SNAPSHOT = "ACTIVITY_SNAPSHOT"
+    ACTIVITY_DELTA = "ACTIVITY_DELTA"
+    RAW = "RAW"
+    CUSTOM = "CUSTOM"
+    RUN_STARTED = "RUN_STARTED"
+    RUN_FINISHED = "RUN_FINISHED"
+    RUN_ERROR = "RUN_ERROR"
+    STEP_STARTED = "STEP_STARTED"
+    STEP_FINISHED = "STEP_FINISHED"
+    REASONING_START = "REASONING_START"
+    REASONING_END = "REASONING_END"
+    REASONING_MESSAGE_START = "REASONING_MESSAGE_START"
+    REASONING_MESSAGE_CONTENT = "REASONING_MESSAGE_CONTENT"
+    REASONING_MESSAGE_END = "REASONING_MESSAGE_END"
+    REASONING_MESSAGE_CHUNK = "REASONING_MESSAGE_CHUNK"
+    REASONING_ENCRYPTED_VALUE = "REASONING_ENCRYPTED_VALUE"
+    SUBAGENT_STARTED = "SUBAGENT_STARTED"
+    SUBAGENT_FINISHED = "SUBAGENT_FINISHED"
+    SUBAGENT_ERROR = "SUBAGENT_ERROR"
+    THINKING_START = "THINKING_START"
+    THINKING_END = "THINKING_END"
+    THINKING_TEXT_MESSAGE_START = "THINKING_TEXT_MESSAGE_START"
+    THINKING_TEXT_MESSAGE_CONTENT = "THINKING_TEXT_MESSAGE_CONTENT"
+    THINKING_TEXT_MESSAGE_END = "THINKING_TEXT_MESSAGE_END"
+
+
+class Head(msgspec.Struct, gc=False, frozen=True):
+    """The members that filters look at on every event, decoded once; `UNSET` where absent.
+
+    All but `type` may be of any JSON type: a malformed event is still an event, and not ours to repair.
+    """
+
+    type: str
+    messageId: Any = UNSET
+    toolCallId: Any = UNSET
+    subagentRunId: Any = UNSET
+    parentMessageId: Any = UNSET
+    entityId: Any = UNSET
+    stepName: Any = UNSET
+
+
+_HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+_decode_head = msgspec.json.Decoder(Head).decode
+
+
+@final
+class Event(JsonObject):
+    """One AG-UI event, an immutable `Mapping[str, Any]` over its JSON object.
+
+    `Event(type="CUSTOM", name="x", value=1)` makes a new one; `replace` and `without` derive one from another and keep
+    the bytes of every member they do not name, see `JsonObject`. `head` gives the members of `Head` without a look-up.
+
+    An event carries the `id`, `event` and `retry` fields of its SSE frame, and so do the events derived from it; where
+    several leave, the last one takes `id` and `retry`.
+    """
+
+    __slots__ = ("fields", "head")
+
+    head: Head
+    fields: Any  # the SSE fields of the frame it came in, opaque here; `None` for almost every event
+
+    def __init__(self, /, type: str, **members: Any) -> None:
+        if not isinstance(type, str):
+            raise TypeError(f"an event's type is a string, not {type!r}")
+        super().__init__({"type": str(type), **members})
+        self.head = Head(str(type), **{name: members[name] for name in members.keys() & _HEAD_MEMBERS})
+        self.fields = None
+
+    @classmethod
+    def parse(cls, raw: bytes, fields: Any = None) -> "Event":
+        """Read one JSON object in UTF-8. Raises `MalformedEvent` where it is none, or has no string `type`."""
+        try:
+            head = _decode_head(raw)
+        except (ValueError, RecursionError):
+            head = _scan_head(raw)
+        self = Event.__new__(Event)
+        self.head = head
+        self.fields = fields
+        self._raw = raw
+        self._members = None
+        self._values = None
+        return self
+
+    @property
+    def type(self) -> str:
+        return self.head.type
+
+    def __getitem__(self, name: str) -> Any:
+        if name in _HEAD_MEMBERS and (value := getattr(self.head, name)) is not UNSET:
+            return value
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        if name in _HEAD_MEMBERS:
+            return getattr(self.head, str(name)) is not UNSET
+        return super().__contains__(name)
+
+    def without(self, *names: str) -> "Event":
+        # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest.
+        if len(names) == 1 and (shorter := self._cut(names[0])) is not None:
+            return shorter
+        return super().without(*names)
+
+    def _cut(self, name: str) -> "Event | None":
+        value = getattr(self.head, name, UNSET)
+        if self._raw is None or not isinstance(value, str) or (raw := cut(self._raw, name, value)) is None:
+            return None
+        shorter = Event.parse(raw, self.fields)
+        return shorter if getattr(shorter.head, name) is UNSET else None
+
+    def _derive(self, members: dict[str, Any]) -> "Event":
+        if not isinstance(members.get("type"), str | Raw):
+            raise TypeError("an event keeps a string 'type'")
+        derived = Event.__new__(Event)
+        JsonObject.__init__(derived, members)
+        head = {name: members[name] for name in _HEAD_MEMBERS if name in members}
+        derived.head = Head(**{k: getattr(self.head, k) if type(v) is Raw else v for k, v in head.items()})
+        derived.fields = self.fields
+        return derived
+
+
+def as_event(value: object) -> Event:
+    """What a filter yielded as an event: an `Event`, a mapping, or a pydantic model such as those of ag-ui-protocol.
+
+    Raises `TypeError` for anything else, and where there is no string `type`.
+    """
+    if isinstance(value, Event):
+        return value
+    if isinstance(value, BaseModel):
+        # The protocol's members are camelCase aliases, and an optional one is omitted, never null.
+        value = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"a filter yields events, mappings or pydantic models, not {type(value).__name__}")
+    return Event(**value)
+
+
+def _scan_head(raw: bytes) -> Head:
+    try:
+        members = {name: value for name, value in json_scan.members(raw).items() if name in _HEAD_MEMBERS}
+    except ValueError as error:
+        raise MalformedEvent(f"not a JSON object: {error}") from error
+    head = {name: _lenient(value) for name, value in members.items()}
+    if not isinstance(head.get("type"), str):
+        raise MalformedEvent("no string member 'type'")
+    return Head(**head)
+
+
+def _lenient(raw: bytes) -> Any:
+    try:
+        return json_scan.loads(raw)
+    except RecursionError:  # nested past any id: of a wrong type all the same
+        return Raw(raw)

@@ -1,0 +1,110 @@
+"""JSON that every client reads and msgspec refuses: lone surrogate escapes and nesting past the recursion limit.
+
+A token cut between the halves of an emoji leaves `"\\ud83d"` in a delta; `JSON.parse` takes it and msgspec does not. Both
+cases are rare, so this module trades speed for tolerance: it finds where the members of one object, or the elements of one
+array, begin and end, and leaves them as bytes. It refuses what `JSON.parse` refuses, NaN and Infinity included; past the
+recursion limit only the balance of brackets is checked.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]  # CPython's own, absent from typeshed
+from json.scanner import make_scanner
+from typing import Any, NoReturn
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_BRACKET = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    """The members of a JSON object as raw bytes, by decoded name; the last of equal names wins, as in every client.
+
+    Raises `ValueError` where `data` is not one well-formed object.
+    """
+    return dict(_members(data))
+
+
+def elements(data: bytes) -> list[bytes]:
+    """The elements of a JSON array as raw bytes. Raises `ValueError` where `data` is not one well-formed array."""
+    return [data[start:end] for start, end in _values(data.decode("latin-1"), "[", "]", _no_key)]
+
+
+def loads(data: bytes) -> Any:
+    """Decode one value. Invalid UTF-8 reads as U+FFFD, as a browser's decoder has it.
+
+    Raises `ValueError` where it is malformed, `RecursionError` where it is nested past the interpreter's limit.
+    """
+    return json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+# The scanner runs over latin-1 text, in which an index is a byte offset; what it decodes is thrown away.
+_scan = make_scanner(json.JSONDecoder(parse_constant=_refuse))  # type: ignore[arg-type]  # typeshed names the wrong type
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    keys: list[str] = []
+
+    def key(text: str, at: int) -> int:
+        if text[at : at + 1] != '"':
+            raise ValueError(f"expected a member name at byte {at}")
+        _, end = scanstring(text, at + 1, True)
+        keys.append(loads(data[at:end]))
+        colon = _skip(text, end)
+        if text[colon : colon + 1] != ":":
+            raise ValueError(f"expected a colon at byte {colon}")
+        return _skip(text, colon + 1)
+
+    for start, end in _values(data.decode("latin-1"), "{", "}", key):
+        yield keys[-1], data[start:end]
+
+
+def _no_key(_: str, at: int) -> int:
+    return at
+
+
+def _values(text: str, opening: str, closing: str, key: Any) -> Iterator[tuple[int, int]]:
+    at = _skip(text, 0)
+    if text[at : at + 1] != opening:
+        raise ValueError(f"expected {opening} at byte {at}")
+    at = _skip(text, at + 1)
+    more = text[at : at + 1] != closing
+    while more:
+        start = key(text, at)
+        end = _value_end(text, start)
+        yield start, end
+        at = _skip(text, end)
+        more = text[at : at + 1] == ","
+        if more:
+            at = _skip(text, at + 1)
+    if text[at : at + 1] != closing or _skip(text, at + 1) != len(text):
+        raise ValueError(f"expected {closing} and the end at byte {at}")
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    assert match is not None  # the pattern matches the empty string
+    return match.end()
+
+
+def _value_end(text: str, at: int) -> int:
+    try:
+        end: int = _scan(text, at)[1]
+        return end
+    except StopIteration:
+        raise ValueError(f"expected a value at byte {at}") from None
+    except RecursionError:
+        return _balanced_end(text, at)
+
+
+def _balanced_end(text: str, at: int) -> int:
+    depth = 0
+    for match in _BRACKET.finditer(text, at):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match.group(), 0)
+        if depth == 0:
+            return match.end()
+    raise ValueError(f"brackets opened at byte {at} are not closed")
