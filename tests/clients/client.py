@@ -9,6 +9,7 @@ The releases are those of package.json; `npm ci --prefix tests/clients` installs
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ INSTALL = "npm ci --prefix tests/clients"
 # Node takes about half a second to load a release; the rest is for a machine that has better things to do.
 START_UP = 30.0
 
+UUID4 = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
 
 def _order(release: str) -> tuple[list[int], bool, str]:
     number, _, prerelease = release.partition("-")
@@ -40,11 +43,11 @@ def _declared() -> tuple[str, ...]:
 RELEASES: tuple[str, ...] = _declared()
 
 
-class NotInstalled(RuntimeError):
+class NotInstalledError(RuntimeError):
     """Node or a release is missing; the message names the command that helps."""
 
 
-class ClientDied(RuntimeError):
+class ClientDiedError(RuntimeError):
     """The process of a release ended, or had to be ended, before it had answered."""
 
 
@@ -107,19 +110,42 @@ class Outcome:
         kept = {name: end[name] for name in ("accepted", "error", "messages", "state", "result", "interrupts")}
         return cls(run_error=run_error, **kept)
 
+    def ends_like(self, other: "Outcome") -> bool:
+        """Whether the application holds the same messages and state, up to the ids that a client has minted.
+
+        Minted are random ids that only one of the two outcomes holds (0.0.45 and 1.0.0 make messages of THINKING_*).
+        The comparison is one of JSON texts, because Python takes True for 1.
+        """
+        ours, theirs = self._end(), other._end()
+        minted = set(UUID4.findall(ours)) ^ set(UUID4.findall(theirs))
+        return _renamed(ours, minted) == _renamed(theirs, minted)
+
+    def _end(self) -> str:
+        return json.dumps([self.messages, self.state], sort_keys=True)
+
+
+def _renamed(text: str, minted: set[str]) -> str:
+    names: dict[str, str] = {}
+
+    def name(match: re.Match[str]) -> str:
+        id = match[0]
+        return names.setdefault(id, f"minted-{len(names)}") if id in minted else id
+
+    return UUID4.sub(name, text)
+
 
 class Client:
     """A process that serves one release, until it is closed. Not for several threads at once.
 
-    `timeout` (seconds) bounds one run; a run that exceeds it is rejected. Raises NotInstalled.
+    `timeout` (seconds) bounds one run; a run that exceeds it is rejected. Raises NotInstalledError.
     """
 
     def __init__(self, release: str, *, timeout: float = 10.0) -> None:
         node = shutil.which("node")
         if node is None:
-            raise NotInstalled(f"Node is not installed; then: {INSTALL}")
+            raise NotInstalledError(f"Node is not installed; then: {INSTALL}")
         if not (HERE / "node_modules" / f"{ALIAS}{release}" / "package.json").is_file():
-            raise NotInstalled(f"@ag-ui/client {release} is not installed: {INSTALL}")
+            raise NotInstalledError(f"@ag-ui/client {release} is not installed: {INSTALL}")
         self.release = release
         self._timeout = timeout
         command = [node, str(HERE / "harness.mjs"), release, str(round(timeout * 1000))]
@@ -134,11 +160,11 @@ class Client:
         chunks: Sequence[int] = (),
         stalled: bool = False,
     ) -> Outcome:
-        """The outcome of one Run. Raises ClientDied."""
+        """The outcome of one Run. Raises ClientDiedError."""
         return self.read_many([Run(stream, messages, state, chunks, stalled)])[0]
 
     def read_many(self, runs: Iterable[Run | bytes]) -> list[Outcome]:
-        """The outcomes of independent runs, each by an agent of its own, in their order. Raises ClientDied."""
+        """The outcomes of independent runs, each by an agent of its own, in their order. Raises ClientDiedError."""
         lines = [(run if isinstance(run, Run) else Run(run)).request(id) for id, run in enumerate(runs)]
         # The harness bounds what waits; only a release in an endless loop gets as far as this.
         kill = Timer(START_UP + self._timeout * len(lines), self._process.kill)
@@ -163,7 +189,7 @@ class Client:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise ClientDied(f"@ag-ui/client {self.release}: Node ended with {self._process.wait()}")
+            raise ClientDiedError(f"@ag-ui/client {self.release}: Node ended with {self._process.wait()}")
         return line
 
     def close(self) -> None:
@@ -186,7 +212,7 @@ class Clients:
         self._started: dict[str, Client] = {}
 
     def __call__(self, release: str) -> Client:
-        """Raises NotInstalled."""
+        """Raises NotInstalledError."""
         if release not in self._started:
             self._started[release] = self._stack.enter_context(Client(release))
         return self._started[release]

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.clients.client import Client, Clients, NotInstalled
+from tests.clients.client import Client, Clients, NotInstalledError
 
 
 def _unavailable(reason: str) -> NoReturn:
@@ -24,7 +24,7 @@ def client() -> Iterator[Callable[[str], Client]]:
         def start(release: str) -> Client:
             try:
                 return clients(release)
-            except NotInstalled as error:
+            except NotInstalledError as error:
                 _unavailable(str(error))
 
         yield start
