@@ -30,14 +30,15 @@ START_UP = 30.0
 UUID4 = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def _order(release: str) -> tuple[list[int], bool, str]:
+def order(release: str) -> tuple[list[int], bool, str]:
+    """A sort key that puts releases in the order of their versions, a prerelease before what it prepares."""
     number, _, prerelease = release.partition("-")
     return [int(part) for part in number.split(".")], not prerelease, prerelease
 
 
 def _declared() -> tuple[str, ...]:
     dependencies = json.loads((HERE / "package.json").read_text())["dependencies"]
-    return tuple(sorted((alias.removeprefix(ALIAS) for alias in dependencies), key=_order))
+    return tuple(sorted((alias.removeprefix(ALIAS) for alias in dependencies), key=order))
 
 
 RELEASES: tuple[str, ...] = _declared()

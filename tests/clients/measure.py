@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.clients.client import RELEASES, Client, NotInstalledError, Outcome
+from tests.clients.client import RELEASES, Client, NotInstalledError, Outcome, order
 from tests.clients.corpus import PATH, REFERENCE, Case, Corpus
 
 Outcomes = Mapping[str, list[Outcome]]
@@ -23,7 +23,7 @@ Matrix = Mapping[str, str]
 
 def measure(cases: Sequence[Case], releases: Sequence[str]) -> Outcomes:
     """The outcome of every case on every release, and on the reference release. Raises NotInstalledError."""
-    wanted = sorted({*releases, REFERENCE}, key=RELEASES.index)
+    wanted = sorted({*releases, REFERENCE}, key=order)
     runs = [case.run for case in cases]
 
     def outcomes(release: str) -> list[Outcome]:
@@ -73,7 +73,7 @@ def merged(corpus: Corpus, matrix: Matrix) -> Corpus:
         Case(case.record, {**case.letters, **{release: row[i] for release, row in matrix.items()}})
         for i, case in enumerate(corpus.cases)
     ]
-    return Corpus(tuple(sorted({*corpus.releases, *matrix}, key=RELEASES.index)), tuple(cases))
+    return Corpus(tuple(sorted({*corpus.releases, *matrix}, key=order)), tuple(cases))
 
 
 def report(corpus: Corpus, matrix: Matrix, changed: Mapping[str, list[str]]) -> None:

@@ -1,0 +1,3 @@
+from tests.clients.fixtures import client
+
+__all__ = ["client"]
