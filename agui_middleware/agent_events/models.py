@@ -1,0 +1,190 @@
+"""What an agent loop tells an observer: thirteen events, the tokens a model counted, and how a run ended.
+
+All are immutable and survive a round trip through JSON; `AgentEventAdapter` reads one from its JSON or from a mapping. A
+lone surrogate (a token that ends between the two halves of an emoji) is a legal Python string and passes through
+`to_agui`, but pydantic writes no JSON for it.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+
+MAX_COUNT = 2**53 - 1
+"""The largest count that a JavaScript client reads exactly, and the bound of every count in AG-UI."""
+
+Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+
+
+class Model(BaseModel):
+    # NaN and the infinities have no JSON form: they are refused here, where the traceback still names the loop.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )
+
+
+class Usage(Model):
+    """Tokens of one provider and model, counted as AG-UI's TokenUsage counts them.
+
+    `input_tokens` and `output_tokens` are totals, `total_tokens` is their sum. `cached_input_tokens` and
+    `cache_write_input_tokens` are parts of the input, `reasoning_tokens` is a part of the output; a provider that
+    reports a part beside its total has it added in by the loop. None is "not known", which is not 0.
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    total_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    cached_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
+
+
+class RunOutcome(Model):
+    """How a run ended.
+
+    `status`: `finished`, nothing was left to do; `refused`, the model declined; `limit`, a bound on turns, tokens,
+    time or cost was reached; `cancelled`, stopped from outside; `error`, it failed.
+    `text` is the final text, also where it has been streamed. `usage` is what the run itself used in all its turns,
+    without its nested runs. `error` says what went wrong, and is shown to the person at the client.
+    """
+
+    status: Literal["finished", "refused", "limit", "cancelled", "error"]
+    text: str | None = None
+    usage: Usage | None = None
+    error: str | None = None
+
+
+class TurnStart(Model):
+    """A model turn begins."""
+
+    type: Literal["turn_start"] = "turn_start"
+    turn: int
+
+
+class ThinkingDelta(Model):
+    """A piece of the model's thinking."""
+
+    type: Literal["thinking_delta"] = "thinking_delta"
+    text: str
+
+
+class TextDelta(Model):
+    """A piece of the assistant's text."""
+
+    type: Literal["text_delta"] = "text_delta"
+    text: str
+
+
+class AssistantText(Model):
+    """The whole text of this turn, once it has ended; also where it was streamed before."""
+
+    type: Literal["assistant_text"] = "assistant_text"
+    text: str
+
+
+class ToolCall(Model):
+    """The model asked for a tool."""
+
+    type: Literal["tool_call"] = "tool_call"
+    id: str
+    name: str
+    input: JsonValue
+
+
+class ToolDenied(Model):
+    """A call was refused. It answers nothing: the call still needs the ToolResult that tells the model."""
+
+    type: Literal["tool_denied"] = "tool_denied"
+    name: str
+    reason: str
+
+
+class ToolResult(Model):
+    """A tool answered the call `id`."""
+
+    type: Literal["tool_result"] = "tool_result"
+    id: str
+    name: str
+    is_error: bool = False
+    content: str
+
+
+class TurnUsage(Model):
+    """The tokens of one turn."""
+
+    type: Literal["turn_usage"] = "turn_usage"
+    usage: Usage
+
+
+class QueuedInput(Model):
+    """Text that the user queued while the run was going on has just entered the conversation."""
+
+    type: Literal["queued_input"] = "queued_input"
+    text: str
+
+
+class MessageDelivered(Model):
+    """The message `id` of another agent has just entered the conversation."""
+
+    type: Literal["message_delivered"] = "message_delivered"
+    id: str
+    # Not `alias`: type checkers would take it for the name of the parameter, which no call can spell.
+    from_: str = Field(validation_alias="from", serialization_alias="from")
+
+
+class Compacted(Model):
+    """The transcript was summarised to fit the context window, which now holds `prompt_tokens`."""
+
+    type: Literal["compacted"] = "compacted"
+    messages_before: Count
+    messages_after: Count
+    prompt_tokens: Count
+
+
+class Done(Model):
+    """The run is over. Nothing of this run follows."""
+
+    type: Literal["done"] = "done"
+    outcome: RunOutcome
+
+
+class Nested(Model):
+    """Something inside a tool that contains a run of its own, seen from the run that called the tool.
+
+    `tool` is the tool's name and `id` the id of the call, both as the calling run has them; `event` is the inner
+    run's own. A run inside the inner run arrives wrapped once more.
+    """
+
+    type: Literal["nested"] = "nested"
+    tool: str
+    id: str | None = None
+    event: "AgentEvent"
+
+
+AgentEvent: TypeAlias = Annotated[
+    TurnStart
+    | ThinkingDelta
+    | TextDelta
+    | AssistantText
+    | ToolCall
+    | ToolDenied
+    | ToolResult
+    | TurnUsage
+    | QueuedInput
+    | MessageDelivered
+    | Compacted
+    | Done
+    | Nested,
+    Field(discriminator="type"),
+]
+
+Nested.model_rebuild()
+
+AgentEventAdapter: TypeAdapter[AgentEvent] = TypeAdapter(AgentEvent)
+"""Reads (`validate_json`, `validate_python`) and writes (`dump_json`) any of the thirteen."""

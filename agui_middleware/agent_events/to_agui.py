@@ -1,0 +1,92 @@
+"""From the events of an agent loop to the events of an AG-UI run."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from agui_middleware.agent_events.agent import Agent
+from agui_middleware.agent_events.models import AgentEvent
+from agui_middleware.agent_events.voice import AGUIEvent, NewId
+
+T = TypeVar("T")
+
+
+async def to_agui(
+    events: AsyncIterable[AgentEvent],
+    *,
+    thread_id: str,
+    run_id: str,
+    parent_run_id: str | None = None,
+    new_id: NewId | None = None,
+) -> AsyncGenerator[AGUIEvent, None]:
+    """Yield the AG-UI 1.0 events of one run, each as soon as the loop's event that causes it is there.
+
+    They are plain dicts of JSON values, valid for the models of ag-ui-protocol and for @ag-ui/client 1.0.0 in whatever
+    order the loop emits; older clients read them through the middleware.
+
+    ==================  ================================================================================
+    `TurnStart`         ends the turn before, STEP_STARTED `turn-<n>`
+    `ThinkingDelta`     REASONING_*, one span and message until something else is said
+    `TextDelta`         TEXT_MESSAGE_*, one message a turn
+    `AssistantText`     ends that message, after what has not been streamed of it
+    `ToolCall`          TOOL_CALL_START, ARGS with the input as JSON, END; its parent is the turn's message
+    `ToolDenied`        CUSTOM `agent.tool_denied`, value `{name, reason}`
+    `ToolResult`        TOOL_CALL_RESULT; an error has the metadata `{"isError": true}`
+    `TurnUsage`         added to `usage` of the terminal event, an entry for each provider and model
+    `QueuedInput`       a text message of the role `user`
+    `MessageDelivered`  ACTIVITY_SNAPSHOT `agent.message_delivered`, content `{id, from}`
+    `Compacted`         CUSTOM `agent.compacted`, value `{messagesBefore, messagesAfter, promptTokens}`
+    `Done`              RUN_FINISHED with the final text as `result`, or RUN_ERROR
+    `Nested`            the same for the inner run, tagged with its subagentRunId; SUBAGENT_STARTED before its
+                        first event, SUBAGENT_FINISHED or SUBAGENT_ERROR at its Done, else at the result of
+                        its call, else (as an error, `AGENT_UNFINISHED`) with the run that contains it
+    ==================  ================================================================================
+
+    A final text that the loop has not said becomes a message. All that is open is closed before a terminal event. Only
+    `finished` is a success: `cancelled` has the outcome of that name (which releases from 0.0.54 to 0.0.59 do not read
+    without the middleware), `refused`, `limit` and `error` are RUN_ERROR with the codes `AGENT_REFUSED`, `AGENT_LIMIT`
+    and `AGENT_ERROR`. A subagent's end has no outcome for being cancelled: it is SUBAGENT_ERROR `AGENT_CANCELLED`.
+
+    **Nested runs** are told apart for certain by the id of the call. Two children of one tool without ids are kept
+    apart from the moment when one of them starts a turn that the other has already had, while more calls of the tool
+    are waiting than children are running (or the calls are not announced at all). Then a result goes to the child that
+    asked for it, a turn to the child that has come nearest to it, a whole text or a Done to the child whose text it
+    repeats, and everything else to the child that spoke last. So they stay apart if each says a run of things before
+    the other goes on; what two of them stream piece by piece in turns lands with the one that spoke last, and two
+    children that announce no turns are one until its Done.
+
+    **Ids.** `new_id` makes the ids of messages, reasoning, results and subagents from readable names, by default
+    `<run_id>-<name>`, as in `r1-research-turn-2-text`; it must not return the same id for two names, nor one of
+    an earlier run of the thread. Calls keep the loop's own ids; one that is used a second time in the run gets `-2`.
+
+    Raises what the loop raises, after RUN_ERROR `AGENT_FAILED` (a TypeError of its own for something that is no
+    AgentEvent). A loop that ends without Done gets no terminal event. Closing this generator closes `events`, if that
+    can be closed; events after the run's Done are dropped, but the loop is run to its end.
+    """
+    agent = Agent(thread_id, run_id, new_id or (lambda name: f"{run_id}-{name}"))
+    async with _closing(aiter(events)) as loop:
+        for event in agent.start(parent_run_id):
+            yield event
+        while True:
+            try:
+                said = agent.feed(await anext(loop))
+            except StopAsyncIteration:
+                break
+            except Exception:
+                for event in agent.fail():
+                    yield event
+                raise
+            for event in said:
+                yield event
+        agent.stop()
+
+
+@asynccontextmanager
+async def _closing(iterator: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
+    # contextlib.aclosing insists on aclose(), which an iterator need not have.
+    try:
+        yield iterator
+    finally:
+        aclose = getattr(iterator, "aclose", None)
+        if aclose is not None:
+            await aclose()
