@@ -1,0 +1,1 @@
+"""Hypothesis strategies for AG-UI streams, and what they should lead to."""

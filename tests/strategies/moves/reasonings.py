@@ -1,0 +1,111 @@
+"""Reasoning spans and messages, and the encrypted values of any entity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..reader import Bucket, Owner
+    from ..world import World
+
+
+def reasoning(world: World) -> None:
+    if not world.may("reasoning"):
+        return
+    owner = world.actor()
+    messages, spans = world.open("reasoning", owner), world.open("span", owner)
+    choice = world.below(5)
+    if choice >= 3 and messages:
+        _add_reasoning(world, world.pick(messages), owner)
+    elif choice == 2 and messages:
+        end_reasoning(world, world.pick(messages), owner)
+    elif choice == 2 and spans:
+        end_span(world, world.pick(spans), owner)
+    elif choice == 1:
+        _start_span(world, owner)
+    else:
+        _start_reasoning(world, reasoning_id(world, owner), owner)
+
+
+def reasoning_id(world: World, owner: Owner) -> str:
+    """A fresh id, one to reopen, or the one of the owner's span."""
+    spans = [id_ for id_ in world.open("span", owner) if id_ not in world.reasoning and id_ not in world.texts]
+    if spans and world.chance(2):
+        return world.pick(spans)
+    if world.chance(3) and (closed := world.closed("reasoning", owner)):
+        return world.pick(closed)
+    return world.fresh("r", owner)
+
+
+def _start_span(world: World, owner: Owner) -> None:
+    span = _span_id(world, owner)
+    tags = world.tags("reasoning", span, owner)
+    world.spans[span] = owner
+    world.emit("REASONING_START", world.tag(tags, opens=True), world.hides(owner), messageId=span)
+
+
+def _span_id(world: World, owner: Owner) -> str:
+    open_ = world.reader.verification.open["span"]
+    if world.chance(3) and (closed := [*world.closed("span", owner), *world.owned("reasoning", owner)]):
+        again = world.pick(closed)
+        if again not in open_:
+            return again
+    if world.may("shared_ids") and not world.secrets and world.chance(6):
+        taken = {**world.spans, **world.reasoning}
+        foreign = [id_ for id_, known in world.texts.items() if known != owner and id_ not in taken]
+        if foreign:
+            return world.pick(foreign)
+    return world.fresh("r", owner)
+
+
+def _start_reasoning(world: World, message: str, owner: Owner) -> None:
+    tags = world.tags("reasoning", message, owner)
+    world.reasoning[message] = owner
+    tag, hidden = world.tag(tags, opens=True), world.hides(owner)
+    world.emit("REASONING_MESSAGE_START", tag, hidden, messageId=message, role="reasoning")
+    if world.chance(2):
+        for _ in range(world.below(3)):
+            _add_reasoning(world, message, owner)
+        end_reasoning(world, message, owner)
+
+
+def _add_reasoning(world: World, message: str, owner: Owner) -> None:
+    hidden = world.hides(owner)
+    tag = world.tag(world.tags("reasoning", message, owner))
+    world.emit("REASONING_MESSAGE_CONTENT", tag, hidden, messageId=message, delta=world.delta(hidden))
+
+
+def end_reasoning(world: World, message: str, owner: Owner) -> None:
+    tag = world.tag(world.tags("reasoning", message, owner))
+    world.emit("REASONING_MESSAGE_END", tag, world.hides(owner), messageId=message)
+
+
+def end_span(world: World, span: str, owner: Owner) -> None:
+    tag = world.tag(world.tags("reasoning", span, owner))
+    world.emit("REASONING_END", tag, world.hides(owner), messageId=span)
+
+
+def encrypted_value(world: World) -> None:
+    """A blob for a call, a text, a reasoning message, or for something the stream never shows."""
+    if not world.may("encrypted_values"):
+        return
+    owner = world.actor()
+    hidden = world.hides(owner)
+    kind, bucket, subtype = world.pick(_TARGETS)
+    owned = world.owned(kind, owner)
+    # The client looks among texts first, then among reasoning, where another's span may have the id.
+    if kind == "reasoning":
+        owned = [id_ for id_ in owned if id_ not in world.owners["message"]]
+    elif kind == "text":
+        owned = [id_ for id_ in owned if id_ in world.owners["message"] or world.spans.get(id_, owner) == owner]
+    entity = world.pick(owned[::-1]) if owned else world.fresh("e", owner)
+    tag = world.tag(world.tags(bucket, entity, owner))
+    value = world.text(hidden) or "-"
+    world.emit("REASONING_ENCRYPTED_VALUE", tag, hidden, subtype=subtype, entityId=entity, encryptedValue=value)
+
+
+_TARGETS: tuple[tuple[str, Bucket, str], ...] = (
+    ("reasoning", "reasoning", "message"),
+    ("tool", "tool", "tool-call"),
+    ("text", "message", "message"),
+)
