@@ -24,6 +24,9 @@ _PARKED = object()  # what the source yields where the event loop would expect a
 _END = object()
 _CLOSE = object()
 
+# A generator may ask once more after its source has ended, or swallow one GeneratorExit; one that does it again never ends.
+_ATTEMPTS = 2
+
 
 class Source(Generic[In]):
     """The async iterator that the generator reads: each `anext` parks until an item is pushed."""
@@ -88,17 +91,18 @@ class Pump(Generic[In, Out]):
 
     async def finish(self) -> None:
         """Tell the generator that its source has ended; it may still yield. `done` afterwards."""
-        while not self.done:  # a generator may ask an ended source again
-            await self.push(_END)  # type: ignore[arg-type]  # never leaves the source
+        for _ in range(_ATTEMPTS):
+            if not self.done:
+                await self.push(_END)  # type: ignore[arg-type]  # never leaves the source
+        await self.close()
 
     async def close(self) -> None:
         """Unwind the generator: its `finally` blocks run before this returns, and nothing it yields is handed on."""
         self._closing = True
-        attempts = _CLOSE_ATTEMPTS if self._coroutine is not None else 0
-        while attempts and not self.done:
-            attempts -= 1
-            with suppress(GeneratorExit):
-                await self.push(_CLOSE)  # type: ignore[arg-type]  # never leaves the source
+        for _ in range(_ATTEMPTS):
+            if self._coroutine is not None and not self.done:
+                with suppress(GeneratorExit):
+                    await self.push(_CLOSE)  # type: ignore[arg-type]  # never leaves the source
         if self._coroutine is not None and not self.done:
             logger.error("a filter caught GeneratorExit and went on reading; it is abandoned")
         self.done = True
@@ -114,10 +118,6 @@ class Pump(Generic[In, Out]):
                 await deliver(output)
         finally:
             await _aclose(outputs)
-
-
-# A generator that swallows GeneratorExit once may be careless; one that does it again never ends.
-_CLOSE_ATTEMPTS = 2
 
 
 async def _aclose(outputs: AsyncIterator[Any]) -> None:

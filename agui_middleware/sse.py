@@ -51,7 +51,18 @@ class Decoder:
     depend on the chunking.
     """
 
-    __slots__ = ("_after_cr", "_closed", "_data", "_fields", "_fragments", "_head", "_idle", "_limit", "_pending", "_size")
+    __slots__ = (
+        "_after_cr",
+        "_closed",
+        "_data",
+        "_fields",
+        "_fragments",
+        "_head",
+        "_limit",
+        "_pending",
+        "_size",
+        "idle",
+    )
 
     def __init__(self, max_event_bytes: int) -> None:
         self._limit = max_event_bytes
@@ -62,22 +73,25 @@ class Decoder:
         self._pending = 0  # the size of the fragments
         self._after_cr = False  # an LF that comes next belongs to that CR
         self._head: bytes | None = b""  # what may yet turn out to be a BOM; None behind it
-        self._idle = False  # at the start of a frame, with nothing pending
+        self.idle = False  # at the start of a frame, behind the first, with nothing pending
         self._closed = False
 
     def feed(self, chunk: bytes) -> list[Item]:
         """The frames and comments that `chunk` completes, in order."""
-        # Most servers send each event as one chunk of exactly this shape.
-        if (
-            self._idle
+        if self.is_one_frame(chunk):
+            return [Frame(chunk[6:-2])]
+        return self._feed(chunk)
+
+    def is_one_frame(self, chunk: bytes) -> bool:
+        """Whether `chunk` is exactly one event of one line in the form written here, as most servers send them."""
+        return (
+            self.idle
             and chunk.startswith(b"data: ")
             and chunk.find(b"\n") == len(chunk) - 2
             and chunk.endswith(b"\n")
             and b"\r" not in chunk
             and len(chunk) - 2 <= self._limit
-        ):
-            return [Frame(chunk[6:-2])]
-        return self._feed(chunk)
+        )
 
     def finish(self) -> list[Item]:
         """The stream has ended: the last event, if its blank line is missing."""
@@ -109,7 +123,7 @@ class Decoder:
             else:
                 self._after_cr = ended.endswith(b"\r")
                 self._complete(line, items)
-        self._idle = not (self._size or self._pending or self._after_cr or self._closed or self._head)
+        self.idle = not (self._size or self._pending or self._after_cr or self._closed or self._head)
         return items
 
     def _behind_bom(self, chunk: bytes) -> bytes:
@@ -168,10 +182,8 @@ def encode(data: bytes | None, fields: Fields | None = None) -> bytes:
     """One frame. Data of several lines goes out as several `data:` lines, which every client joins again."""
     if fields is None and data is not None and b"\n" not in data:
         return b"data: " + data + b"\n\n"
-    lines = []
-    for name in Fields.__struct_fields__:
-        if (value := getattr(fields, name, None)) is not None:
-            lines.append(b"%b: %b\n" % (name.encode(), value))
+    values = [(name.encode(), getattr(fields, name, None)) for name in Fields.__struct_fields__]
+    lines = [b"%b: %b\n" % (name, value) for name, value in values if value is not None]
     if data is not None:
         lines += [b"data: %b\n" % line for line in data.split(b"\n")]
     return b"".join(lines) + b"\n"

@@ -1,0 +1,75 @@
+"""What an old client cannot read: one shape, one file, one row of `DOWNGRADES`.
+
+A downgrade is a filter that takes one shape of AG-UI out of a stream, or puts it into a form that older releases of
+@ag-ui/client read. It never changes how a run ends, an id or the order of events, repairs a malformed value, or invents a
+value that is not empty: the duties are those of AG-UI's page on versioning.
+"""
+
+from typing import NamedTuple
+
+from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades.chunks import expand_chunks
+from agui_middleware.downgrades.guard import TOLERANT, guard
+from agui_middleware.downgrades.protocol_version import without_protocol_version
+from agui_middleware.downgrades.subagents import report_subagents
+from agui_middleware.filters.contract import Filter
+
+__all__ = ["DOWNGRADES", "SUBAGENTS", "Downgrade", "filters_for", "needed_by"]
+
+
+class Downgrade(NamedTuple):
+    """One shape that older releases cannot read."""
+
+    name: str
+    since: str
+    """The first release of @ag-ui/client that reads the shape."""
+    filter: Filter
+    why: str
+    """What a release before `since` does with the shape."""
+    lost: str = ""
+    """What its reader goes without; empty for a downgrade that loses nothing."""
+    needs_tags: bool = False
+    """Whether it comes before the route's visibility, which takes the attribution away."""
+
+
+SUBAGENTS = Downgrade(
+    "subagents",
+    "0.0.59",
+    report_subagents,
+    "rejects SUBAGENT_STARTED, SUBAGENT_FINISHED and SUBAGENT_ERROR, and the run with them",
+    lost="which subagent did what, and its steps",
+    needs_tags=True,
+)
+"""The row whose rewriting is the route's visibility."""
+
+DOWNGRADES: tuple[Downgrade, ...] = (
+    Downgrade(
+        "chunks",
+        "0.0.59",
+        expand_chunks,
+        "has one lane for the chunks of all subagents, and mixes their texts up",
+        needs_tags=True,
+    ),
+    SUBAGENTS,
+    Downgrade(
+        "protocol-version",
+        "1.0.0",
+        without_protocol_version,
+        "speaks no version of the protocol; a stream that was translated may not claim one",
+    ),
+)
+"""The shapes, newest first: the order in which a plan applies them."""
+
+
+def needed_by(client: ClientVersion | None) -> list[Downgrade]:
+    """The rows that `client` needs, in order; none for a client that reads everything (`None`)."""
+    return [] if client is None else [row for row in DOWNGRADES if client < ClientVersion.parse(row.since)]
+
+
+def filters_for(client: ClientVersion | None, visibility: list[Filter]) -> list[Filter]:
+    """The downgrades for `client`, around the filters of the route's visibility."""
+    rows = needed_by(client)
+    before = [row.filter for row in rows if row.needs_tags]
+    after = [row.filter for row in rows if not row.needs_tags]
+    last = [guard(client)] if client is not None and client < TOLERANT else []
+    return [*before, *visibility, *after, *last]

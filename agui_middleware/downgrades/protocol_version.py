@@ -1,0 +1,17 @@
+"""The declaration of a protocol version.
+
+`protocolVersion` came with 1.0. Who translates a stream declares what it emits, so a stream that was translated for an
+older client declares nothing: AG-UI's page on versioning.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import Context, touches
+
+
+@touches("RUN_STARTED")
+async def without_protocol_version(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+    """Take `protocolVersion` off RUN_STARTED."""
+    async for event in events:
+        yield event.without("protocolVersion")

@@ -1,0 +1,136 @@
+"""Several filters in a row, each driven by a pump of its own."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from agui_middleware.errors import run_error
+from agui_middleware.event import Event, as_event
+from agui_middleware.filters.contract import Context, Filter, Touched, logger
+from agui_middleware.pump import Pump
+
+Emit = Callable[[Event], Awaitable[None]]
+
+
+class Composition:
+    """Filters in their order, and which of them an event visits: those that declare its type, or declare none.
+
+    Made once for a plan and shared by its responses. `together`: no filter awaits anything but its source.
+    """
+
+    __slots__ = ("_next", "filters", "together")
+
+    def __init__(self, filters: Sequence[Filter]) -> None:
+        self.filters = tuple(filters)
+        touched: list[Touched | None] = [getattr(filter, "touches", None) for filter in self.filters]
+        self.together = None not in touched
+        types = frozenset[str]().union(*(filter.named for filter in touched if filter is not None))
+        # From each place on, the first filter that an event of a type visits; "" stands for every type not named.
+        self._next: list[dict[str, int]] = [dict.fromkeys(types | {""}, len(touched))]
+        for index, here in reversed(list(enumerate(touched))):
+            visits = {type: here is None or type in here for type in self._next[0]}
+            self._next.insert(0, {type: index if visits[type] else later for type, later in self._next[0].items()})
+
+    def next(self, index: int, type: str) -> int:
+        """The first filter from `index` on that an event of this type visits; the number of filters where none does."""
+        by_type = self._next[index]
+        return by_type[type] if type in by_type else by_type[""]
+
+
+class Chain:
+    """Drives the filters of one response: events in by `push`, events out by `emit`, in the caller's task.
+
+    A filter that raises (`failure` is set) has its successors read RUN_ERROR and the end in its place, so that what they
+    keep open is closed. One that returns early (`ended`) has them read the end. Neither is given another event.
+    `close` must be awaited once the response is over, for whatever reason.
+    """
+
+    __slots__ = ("_composition", "_context", "_dead", "_emit", "_pumps", "failure")
+
+    def __init__(self, composition: Composition, context: Context, emit: Emit) -> None:
+        self._composition = composition
+        self._context = context
+        self._emit = emit
+        self._pumps: list[Pump[Event, Event] | None] = [None] * len(composition.filters)
+        self._dead = -1  # the last filter that reads no more; what would reach it, or any before it, is dropped
+        self.failure: Exception | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the chain takes no more events, since one of its filters has returned or raised."""
+        return self._dead >= 0
+
+    async def start(self) -> None:
+        """Run the filters up to their first event; those that declare their types wait until one of these comes."""
+        for index, filter in enumerate(self._composition.filters):
+            if not hasattr(filter, "touches") and index > self._dead:
+                await self._start(index)
+
+    async def push(self, event: Event) -> None:
+        """Hand one event to the filters."""
+        await self._deliver(0, event)
+
+    async def fail(self, error: Exception) -> None:
+        """The source failed: all filters read RUN_ERROR and the end, as the successors of a failing filter do."""
+        await self._fail(self._dead, error)
+        self._dead = len(self._pumps)
+
+    async def finish(self) -> None:
+        """The source has ended: let every filter yield what it still holds."""
+        await self._finish_from(0)
+        self._dead = len(self._pumps)
+
+    async def close(self) -> None:
+        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound."""
+        for pump in self._pumps:
+            if pump is not None:
+                try:
+                    await pump.close()
+                except Exception:
+                    logger.exception("a filter raised while it was being closed")
+
+    async def _deliver(self, index: int, event: Any) -> None:
+        if index <= self._dead:
+            return
+        if type(event) is not Event:
+            event = as_event(event)
+        index = self._composition.next(index, event.head.type)
+        if index == len(self._pumps):
+            await self._emit(event)
+            return
+        pump = self._pumps[index] or await self._start(index)
+        if not pump.done:
+            await self._guard(index, pump, pump.push(event))
+
+    async def _start(self, index: int) -> Pump[Event, Event]:
+        filter = self._composition.filters[index]
+        pump = Pump[Event, Event](partial(_apply, filter, self._context), partial(self._deliver, index + 1))
+        self._pumps[index] = pump
+        await self._guard(index, pump, pump.start())
+        return pump
+
+    async def _guard(self, index: int, pump: Pump[Event, Event], step: Awaitable[None]) -> None:
+        try:
+            await step
+        except Exception as error:
+            await self._fail(index, error)
+        else:
+            if pump.done and index > self._dead:
+                self._dead = index
+                await self._finish_from(index + 1)
+
+    async def _fail(self, index: int, error: Exception) -> None:
+        self.failure = self.failure or error
+        self._dead = max(self._dead, index)
+        await self._deliver(self._dead + 1, run_error(error))
+        await self._finish_from(self._dead + 1)
+
+    async def _finish_from(self, index: int) -> None:
+        for later in range(index, len(self._pumps)):
+            pump = self._pumps[later]
+            if pump is not None and not pump.done and later > self._dead:
+                await self._guard(later, pump, pump.finish())
+
+
+def _apply(filter: Filter, context: Context, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    return filter(events, context)

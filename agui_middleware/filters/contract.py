@@ -1,0 +1,119 @@
+"""What a filter is, and what it is told."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from agui_middleware.event import Event
+
+if TYPE_CHECKING:
+    from agui_middleware.client import ClientVersion
+    from agui_middleware.settings import Route
+
+logger = logging.getLogger("agui_middleware")
+
+
+class Context:
+    """What a filter knows of the response that it works on.
+
+    - `client`: the release of @ag-ui/client that reads the stream, `None` for one that reads everything.
+    - `route`: the route that matched, `None` outside a server (`rewrite`).
+    - `scope`: the ASGI scope of the request, empty outside a server.
+    """
+
+    __slots__ = ("_lost", "_on_loss", "client", "route", "scope")
+
+    def __init__(
+        self,
+        client: "ClientVersion | None" = None,
+        route: "Route | None" = None,
+        scope: Mapping[str, Any] | None = None,
+        on_loss: Callable[["Loss"], None] | None = None,
+    ) -> None:
+        self.client = client
+        self.route = route
+        self.scope: Mapping[str, Any] = {} if scope is None else scope
+        self._on_loss = on_loss
+        self._lost: set[str] = set()
+
+    def lost(self, shape: str, why: str, since: str | None = None) -> None:
+        """Report that something was removed that the client would have shown: once a response and shape.
+
+        `shape` names what was lost, `why` says for what reason, `since` is the first release of @ag-ui/client that
+        keeps it, if any. A removal that no client notices is not reported.
+        """
+        if shape not in self._lost:
+            self._lost.add(shape)
+            if self._on_loss is not None:
+                self._on_loss(Loss(shape, why, since, self))
+
+
+class Loss:
+    """One report of `Context.lost`: `shape`, `why` and `since` as given there, and the `context`."""
+
+    __slots__ = ("context", "shape", "since", "why")
+
+    def __init__(self, shape: str, why: str, since: str | None, context: Context) -> None:
+        self.shape = shape
+        self.why = why
+        self.since = since
+        self.context = context
+
+    def __str__(self) -> str:
+        kept = f"; @ag-ui/client {self.since} and newer keep it" if self.since else ""
+        client = f" for @ag-ui/client {self.context.client}" if self.context.client else ""
+        return f"lost{client}: {self.shape}: {self.why}{kept}"
+
+
+Filter: TypeAlias = Callable[[AsyncIterator[Event], Context], AsyncIterator[Event]]
+"""The contract of a filter: an async generator over the events of one response.
+
+    async def without_debug(events, context):
+        async for event in events:
+            if event.type != "CUSTOM" or event["name"] != "debug":
+                yield event
+
+It sees every event of the response in order, one at a time; what it yields goes out before it is given the next one. State
+is local variables. It drops by not yielding and splits by yielding twice; it may also yield a mapping or a pydantic model
+of ag-ui-protocol. A filter that drops an opener drops what continues, closes and answers it.
+
+- It may await I/O; the stream waits meanwhile, and so does the agent.
+- It must not hold a cancel scope, a timeout or a task group across a `yield` or across its source: the frames between the
+  two are not its own (anyio's documentation on cancellation says why).
+- It must not yield in `finally`: nobody is there to take it, and it is lost, with an error in the log.
+- Returning early ends the response; the app sees a disconnect.
+- Raising ends the run: the client gets RUN_ERROR with code AGUI_FILTER_ERROR (AGUI_MALFORMED_EVENT for `MalformedEvent`)
+  and no text of the exception, the app sees a disconnect, and the exception is raised when the app is done.
+"""
+
+_F = TypeVar("_F", bound=Filter)
+
+EVERYTHING: Final = "*"
+
+
+def touches(*types: str, beside: frozenset[str] = frozenset()) -> Callable[[_F], _F]:
+    """Declare the only event types that a filter looks at: the others pass it by, at no cost.
+
+    `EVERYTHING` stands for all types but those in `beside`. A filter that declares its types also promises to await
+    nothing but its source, so that the events of one chunk may leave together, and to yield nothing before its first
+    event. If it holds events back, those it does not look at overtake them.
+    """
+
+    def declare(filter: _F) -> _F:
+        filter.touches = Touched(frozenset(types), beside)  # type: ignore[attr-defined]  # of the function
+        return filter
+
+    return declare
+
+
+class Touched:
+    """The event types that a filter looks at, as `touches` was told."""
+
+    __slots__ = ("_beside", "_types", "named")
+
+    def __init__(self, types: frozenset[str], beside: frozenset[str]) -> None:
+        self._types, self._beside = types, beside
+        self.named = types | beside  # any type that is not among these is treated as every other such type
+
+    def __contains__(self, type: str) -> bool:
+        return type not in self._beside if EVERYTHING in self._types else type in self._types

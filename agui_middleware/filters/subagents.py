@@ -1,0 +1,180 @@
+"""What a client sees of an agent's subagents."""
+
+from collections.abc import AsyncIterator
+from enum import StrEnum
+
+from agui_middleware.event import UNSET, Event, JsonObject, MalformedEvent
+from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
+from agui_middleware.filters.ownership import Ownership, Steps
+from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lanes
+from agui_middleware.messages import edit_interrupts, edit_messages, edit_object
+
+_LIFECYCLE = frozenset({"SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
+_STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
+
+
+class SubagentVisibility(StrEnum):
+    """What a client sees of an agent's subagents.
+
+    - `ATTRIBUTED`, the default: the stream as the agent emitted it, lifecycle events and `subagentRunId` included.
+    - `INLINE`: the shape from before subagents. No lifecycle events and no `subagentRunId` anywhere; a subagent's text
+      arrives as the parent's. Its steps go: as the parent's they would collide with an open step of the same name.
+    - `HIDDEN`: the parent's own events only, and the run's shared state. A result stays or goes with its call, whoever
+      executed it; interrupts stay, since the client has to answer them.
+
+    In both of the latter a chunk that named no entity gets the id that its attribution resolved to, and a tool chunk that
+    the client has to reopen its name: a client without the attribution would resolve it differently.
+    """
+
+    ATTRIBUTED = "attributed"
+    INLINE = "inline"
+    HIDDEN = "hidden"
+
+    def filter(self) -> Filter:
+        """The filter of this mode; that of `ATTRIBUTED` lets everything pass."""
+        return {"attributed": attributed, "inline": inline, "hidden": hidden}[self.value]
+
+    @staticmethod
+    def inline() -> Filter:
+        """The filter of `INLINE`."""
+        return inline
+
+    @staticmethod
+    def hidden() -> Filter:
+        """The filter of `HIDDEN`."""
+        return hidden
+
+
+@touches()
+async def attributed(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+    """Let everything pass."""
+    async for event in events:
+        yield event
+
+
+@touches(EVERYTHING)
+async def inline(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """`SubagentVisibility.INLINE`."""
+    steps, chunks = Steps(), Chunks()
+    async for event in events:
+        type = event.head.type
+        if type in ID_OF:
+            yield untag(chunks.shown(chunks.named(event)))
+            continue
+        chunks.passed(event)
+        if type in _LIFECYCLE or (type in _STEPS and steps.take(event.head)):
+            continue
+        chunks.closed(type)
+        yield untag(event)
+
+
+@touches(EVERYTHING)
+async def hidden(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """`SubagentVisibility.HIDDEN`."""
+    owners, chunks = Ownership(), Chunks()
+    async for event in events:
+        if event.head.type in ID_OF:
+            event = chunks.named(event)
+            if not (chunks.ambiguous or owners.take(event)):
+                yield untag(chunks.shown(event))
+            continue
+        chunks.passed(event)
+        if not owners.take(event):
+            chunks.closed(event.head.type)
+            yield untag(withhold(event, owners))
+
+
+class Chunks:
+    """Keeps chunks unambiguous for a reader without attribution, which has a single lane for all of them.
+
+    For each chunk `named`, and `shown` if it goes out; for each other event `passed`, and `closed` if it goes out.
+    """
+
+    __slots__ = ("_lanes", "_reader", "_taken", "ambiguous")
+
+    def __init__(self) -> None:
+        self._lanes = Lanes()
+        self._reader: tuple[str, str] | None = None  # what the reader's lane holds
+        self.ambiguous = False  # the last chunk fits the lanes of several owners, and 1.0.0 rejects it
+
+    def passed(self, event: Event) -> None:
+        """Follow what an event that is no chunk closes for a reader with attribution."""
+        if self._lanes.open:
+            self._lanes.close(event)
+
+    def closed(self, type: str) -> None:
+        """Follow what an event that is no chunk closes for a reader without."""
+        if self._reader is not None and (type in EXPLICIT or type in RUN_LEVEL):
+            self._reader = None
+
+    def named(self, chunk: Event) -> Event:
+        """The chunk with the id of what it continues. One that fits nothing stays as it is, for the client to reject."""
+        self._taken, self.ambiguous = None, False
+        try:
+            self._taken = self._lanes.take(chunk)
+        except LookupError:
+            self.ambiguous = True
+        id = ID_OF[chunk.head.type]
+        if self._taken is None or id in chunk:
+            return chunk
+        return chunk.replace(**{id: self._taken.lane.id})
+
+    def shown(self, chunk: Event) -> Event:
+        """The chunk last named, with what its opener said, where the reader has to reopen the entity."""
+        if self._taken is None:
+            return chunk
+        lane, before = self._taken.lane, self._reader
+        self._reader = (lane.type, lane.id)
+        if before == self._reader or self._taken.opened:
+            return chunk
+        missing = {name: value for name, value in lane.opener.items() if name not in chunk}
+        return chunk.replace(**missing) if missing else chunk
+
+
+def untag(event: Event) -> Event:
+    """Take `subagentRunId` off an event and off what it carries: messages, echoed messages and interrupts. Payloads are
+    not looked into. A tag that is no string is malformed, and not repaired.
+    """
+    type = event.head.type
+    if isinstance(event.head.subagentRunId, str):
+        event = event.without("subagentRunId")
+    if type == "RUN_FINISHED":
+        return edit_interrupts(event, _untag_object)
+    if type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
+        return edit_messages(event, _untag_object)
+    return event
+
+
+def withhold(event: Event, owners: Ownership) -> Event:
+    """Take out of an event what is a subagent's: messages, echoed messages and the ids of pending calls.
+
+    Raises `MalformedEvent` for messages in a shape that cannot be searched: hiding fails closed.
+    """
+    if event.type == "RUN_FINISHED":
+        return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
+    if event.type not in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
+        return event
+    holder = event.object("input") if event.type == "RUN_STARTED" else event
+    if holder is None:
+        _require(event.get("input") is None, "the input echo is no object")
+    else:
+        messages = holder.elements("messages")
+        _require(messages is not None or holder.get("messages") is None, "messages are not in a list")
+        _require(all(isinstance(message, JsonObject) for message in messages or ()), "a message is no object")
+    return edit_messages(event, lambda message: None if owners.owns_message(message) else message)
+
+
+def _require(searchable: bool, otherwise: str) -> None:
+    if not searchable:
+        raise MalformedEvent(otherwise)
+
+
+def _visible_calls(outcome: JsonObject, owners: Ownership) -> JsonObject:
+    pending = outcome.get("pendingToolCallIds", UNSET)
+    if not isinstance(pending, list) or not any(map(owners.owns_call, pending)):
+        return outcome
+    return outcome.replace(pendingToolCallIds=[id for id in pending if not owners.owns_call(id)])
+
+
+def _untag_object(value: JsonObject) -> JsonObject:
+    return value.without("subagentRunId") if isinstance(value.get("subagentRunId"), str) else value

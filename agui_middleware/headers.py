@@ -1,0 +1,60 @@
+"""The headers of a response whose body is rewritten, and of the request that asks for one."""
+
+from collections.abc import Iterable, Sequence
+
+Headers = list[tuple[bytes, bytes]]
+
+DOWNGRADE = b"x-ag-ui-downgrade"
+
+# Extensions by which a server sends what the app never holds: nothing here could read it.
+UNREAD_EXTENSIONS = frozenset({"http.response.pathsend", "http.response.zerocopysend"})
+# They describe the bytes that the app wrote, and a server would count or compare those that we write.
+_OF_THE_BODY = frozenset({b"content-length", b"etag", b"content-md5", b"digest", b"repr-digest", b"accept-ranges"})
+# With these a client could have the app send bytes that nobody can read here: compressed, or from their middle on.
+_SHAPES_THE_BODY = frozenset({b"accept-encoding", b"range", b"if-range"})
+
+
+def normalised(headers: Iterable[Sequence[bytes | str]] | None) -> Headers:
+    """Headers as pairs of bytes with lower-case names, whatever an app put into its message."""
+    return [(_bytes(name).lower(), _bytes(value)) for name, value in headers or ()]
+
+
+def is_event_stream(headers: Headers) -> bool:
+    """Whether the media type is `text/event-stream`, in any case and with any parameters."""
+    return b"text/event-stream" in _media_types(headers)
+
+
+def is_protobuf(headers: Headers) -> bool:
+    """Whether the media type is that of AG-UI's binary encoding, which nobody rewrites."""
+    return b"application/vnd.ag-ui.event+proto" in _media_types(headers)
+
+
+def content_coding(headers: Headers) -> str | None:
+    """The content coding, such as `gzip`, if there is one."""
+    codings = [value.strip().lower() for name, value in headers if name == b"content-encoding"]
+    return next((coding.decode("latin-1") for coding in codings if coding not in (b"", b"identity")), None)
+
+
+def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | None) -> Headers:
+    """Without what described the body, with `vary` extended by the names that decided, and with a `summary` if any."""
+    kept = [(name, value) for name, value in headers if name not in _OF_THE_BODY]
+    varies = {field.strip().lower() for name, value in headers if name == b"vary" for field in value.split(b",")}
+    missing = [name for name in vary if name.encode() not in varies and b"*" not in varies]
+    if missing:
+        kept.append((b"vary", ", ".join(missing).encode()))
+    if summary is not None:
+        kept.append((DOWNGRADE, summary.encode()))
+    return kept
+
+
+def for_readable_body(headers: Headers) -> Headers:
+    """The request's headers without those that ask for a body that cannot be read here."""
+    return [(name, value) for name, value in headers if name.lower() not in _SHAPES_THE_BODY]
+
+
+def _media_types(headers: Headers) -> set[bytes]:
+    return {value.partition(b";")[0].strip().lower() for name, value in headers if name == b"content-type"}
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)

@@ -1,0 +1,188 @@
+"""The middleware: configuration, and for each request a plan and a responder."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agui_middleware import client as clients
+from agui_middleware import headers
+from agui_middleware.client import ClientVersion
+from agui_middleware.filters.contract import Context, Filter, Loss
+from agui_middleware.plan import Plan, make_plan
+from agui_middleware.response import Responder
+from agui_middleware.settings import Route, Settings
+from agui_middleware.stream import Stream, Write
+
+logger = logging.getLogger("agui_middleware")
+
+Identify = Callable[[Scope], "ClientVersion | str | None"]
+
+_EVERY_PATH = Route()
+
+
+class AGUIMiddleware:
+    """Wraps an ASGI app that serves AG-UI over Server-Sent Events: every client gets a stream that it reads.
+
+    - `settings`: by default read from the environment and from files, see `Settings`.
+    - `filters`: the filters that routes name, by name.
+    - `identify`: tells the release of @ag-ui/client from the ASGI scope, instead of headers, query and body; `None` for a
+      client that does not say.
+    - `on_loss`: called with each `Loss`, once a response and shape, whether it is logged or not.
+
+    Raises `ValueError` where a route names a filter that is not in `filters`. Everything that is not a response with status
+    200 and media type `text/event-stream` on one of the routes passes untouched, WebSocket and lifespan included.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings | None = None,
+        *,
+        filters: Mapping[str, Filter] | None = None,
+        identify: Identify | None = None,
+        on_loss: Callable[[Loss], None] | None = None,
+    ) -> None:
+        self.app = app
+        self.settings = settings = Settings() if settings is None else settings
+        self._identify = identify
+        self._on_loss = on_loss
+        self._routes = settings.routes or (_EVERY_PATH,)
+        self._filters = [_resolve(index, route, filters or {}) for index, route in enumerate(self._routes)]
+        self._plans: dict[tuple[int, ClientVersion | None], Plan] = {}  # as many as there are routes and releases
+        self._told: set[str] = set()  # what was said once
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        index = self._match(scope) if scope["type"] == "http" else None
+        if index is None:
+            await self.app(scope, receive, send)
+            return
+        route = self._routes[index]
+        client, certain = self._client(route, scope)
+        plan = self._plan(index, client)
+        if not (plan.rewrites or self.settings.fix_framing or not certain):
+            await self.app(scope, receive, send)
+            return
+        inner = readable(scope) if plan.rewrites or not certain else scope
+        body = Body(receive, self.settings.max_event_bytes)
+
+        def choose_plan() -> Plan:
+            spoken = None if certain else clients.from_body(body.read)
+            return plan if spoken is None else self._plan(index, clients.known(spoken))
+
+        def make_stream(plan: Plan, write: Write) -> Stream:
+            context = Context(plan.client, route, scope, self._report_loss)
+            limit, debug = self.settings.max_event_bytes, self.settings.debug
+            return Stream(plan, context, write, limit, doubtful=route is _EVERY_PATH, verify=debug)
+
+        vary = self.settings.headers if route.client is None and self._identify is None else ()
+        responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, route.hides)
+        await responder.run(self.app, inner, receive if certain else body.receive)
+
+    def _match(self, scope: Scope) -> int | None:
+        """The route that decides. One that hides takes any method of its path that no other route takes."""
+        fallback = None
+        for index, route in enumerate(self._routes):
+            match = route.matches(scope)
+            if match is Match.FULL:
+                return index if route.enabled else None
+            if match is Match.PARTIAL and route.hides and route.enabled and fallback is None:
+                fallback = index
+        return fallback
+
+    def _client(self, route: Route, scope: Scope) -> tuple[ClientVersion | None, bool]:
+        """The release that reads the response, and whether that is certain: the body may still name a newer one."""
+        if route.client is not None:
+            return clients.known(route.client), True
+        if self._identify is not None:
+            answer = self._identify(scope)
+            advertised = (answer,) if isinstance(answer, str) else ()
+            version = answer if isinstance(answer, ClientVersion) else clients.parse_advertised(advertised)
+        else:
+            version = self._advertised(scope)
+        if version is not None:
+            return clients.known(version), True
+        unadvertised = self.settings.unadvertised if route.unadvertised is None else route.unadvertised
+        default = None if unadvertised == "current" else clients.known(unadvertised)
+        return default, self._identify is not None or default is None or default >= clients.FIRST_WITH_PROTOCOL_VERSION
+
+    def _advertised(self, scope: Scope) -> ClientVersion | None:
+        names = self.settings.headers
+        for values in (clients.from_headers(scope["headers"], names), clients.from_query(scope["query_string"], names)):
+            version = clients.parse_advertised(tuple(values))
+            if version is not None:
+                return version
+            if values:
+                self._tell_once(
+                    "advertised", "a client's release could not be read and counts as absent: %.80r", values
+                )
+        return None
+
+    def _plan(self, index: int, client: ClientVersion | None) -> Plan:
+        plan = self._plans.get((index, client))
+        if plan is None:
+            route = self._routes[index]
+            plan = make_plan(client, route.visibility, route.legacy_visibility, self._filters[index])
+            self._plans[index, client] = plan
+        return plan
+
+    def _report_loss(self, loss: Loss) -> None:
+        if self.settings.warn:
+            logger.warning("%s", loss)
+        if self._on_loss is not None:
+            self._on_loss(loss)
+
+    def _report_compressed(self, coding: str) -> None:
+        message = "a stream compressed with %s passes unread; put the compression outside AGUIMiddleware"
+        self._tell_once("compressed", message, coding)
+
+    def _tell_once(self, key: str, message: str, *values: object) -> None:
+        if key not in self._told:
+            self._told.add(key)
+            logger.warning(message, *values)
+
+
+class Body:
+    """Keeps what the app reads of the request's body, up to a bound, and takes nothing from it."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        part = message.get("body", b"") if message["type"] == "http.request" else b""
+        self._size += len(part)
+        if self._size > self._limit:
+            self._parts = []
+        elif part:
+            self._parts.append(part)
+        return message
+
+    @property
+    def read(self) -> bytes:
+        """What was read so far; nothing where it was more than the bound."""
+        return b"".join(self._parts)
+
+
+def readable(scope: Scope) -> Scope:
+    """A copy of an HTTP scope that asks the app for a body that can be read here: whole, in the clear, in messages."""
+    extensions: dict[str, Any] = scope.get("extensions") or {}
+    kept = {name: value for name, value in extensions.items() if name not in headers.UNREAD_EXTENSIONS}
+    return {**scope, "headers": headers.for_readable_body(scope["headers"]), "extensions": kept}
+
+
+def _resolve(index: int, route: Route, named: Mapping[str, Filter]) -> list[Filter]:
+    resolved = []
+    for position, filter in enumerate(route.filters):
+        if isinstance(filter, str) and filter not in named:
+            allowed = ", ".join(map(repr, sorted(named))) or "none was given"
+            raise ValueError(
+                f"routes.{index}.filters.{position}: no filter is named {filter!r}; `filters=` has: {allowed}"
+            )
+        resolved.append(named[filter] if isinstance(filter, str) else filter)
+    return resolved

@@ -1,0 +1,168 @@
+"""What an operator configures: routes, and who the client is where a request does not say."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ImportString,
+    PlainValidator,
+    PositiveInt,
+    PrivateAttr,
+    StringConstraints,
+    TypeAdapter,
+    field_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    PyprojectTomlConfigSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+from starlette.routing import Match
+from starlette.routing import Route as StarletteRoute
+from starlette.types import Scope
+
+from agui_middleware.client import ClientVersion
+from agui_middleware.filters.contract import Filter
+
+Current: TypeAlias = Literal["current"]
+"""A client that reads everything, as does one that is newer than every release known here."""
+
+
+def _release(value: Any) -> ClientVersion:
+    if isinstance(value, ClientVersion):
+        return value
+    try:
+        return ClientVersion.parse(value)
+    except (TypeError, ValueError):
+        raise ValueError("a release of @ag-ui/client, such as '0.0.58'") from None
+
+
+def _release_or_current(value: Any) -> "ClientVersion | Current":
+    if value == "current":
+        return "current"
+    try:
+        return _release(value)
+    except ValueError as error:
+        raise ValueError(f"'current' or {error}") from None
+
+
+_import: TypeAdapter[Any] = TypeAdapter(ImportString)
+
+
+def _filter(value: Any) -> "Filter | str":
+    if isinstance(value, str) and ":" not in value:
+        return value
+    filter = _import.validate_python(value) if isinstance(value, str) else value
+    if not callable(filter):
+        raise ValueError("a name given to `filters=`, an import string 'package.module:name', or a callable")
+    return filter  # type: ignore[no-any-return]
+
+
+Release = Annotated[ClientVersion, PlainValidator(_release)]
+ReleaseOrCurrent = Annotated[ClientVersion | Current, PlainValidator(_release_or_current)]
+FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(_filter)]
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
+Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
+
+
+class Route(BaseModel):
+    """What happens to the AG-UI streams of one path.
+
+    - `path`: in Starlette's syntax (`/agent`, `/agents/{name}`, `/{rest:path}`), matched against the app's own path, without
+      `root_path`, as Starlette's `Route` matches it.
+    - `methods`: HTTP methods, POST by default. A route that hides also takes the others, unless a route for them follows.
+    - `visibility`: `auto`, or a value of `SubagentVisibility`. `auto` and `attributed` give a client from before 0.0.59,
+      which cannot read subagents, `legacy_visibility`.
+    - `legacy_visibility`: `inline` or `hidden`.
+    - `filters`: names given to the middleware as `filters=`, import strings `package.module:name`, or callables; they run
+      in this order, before everything else.
+    - `client`: the release of @ag-ui/client that reads this route, whatever a request says.
+    - `unadvertised`: the release of a client that does not say, or `current`; by default that of the settings.
+    - `enabled`: off, the path is left alone.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    path: str = "/{path:path}"
+    methods: tuple[Method, ...] = ("POST",)
+    visibility: Literal["auto", "attributed", "inline", "hidden"] = "auto"
+    legacy_visibility: Literal["inline", "hidden"] = "inline"
+    filters: tuple[FilterReference, ...] = ()
+    client: Release | None = None
+    unadvertised: ReleaseOrCurrent | None = None
+    enabled: bool = True
+    _matcher: StarletteRoute = PrivateAttr()
+
+    @field_validator("path")
+    @classmethod
+    def _compiles(cls, path: str) -> str:
+        if not path.startswith("/"):
+            raise ValueError("a path starts with '/'")
+        StarletteRoute(path, _no_endpoint)
+        return path
+
+    def model_post_init(self, _: Any) -> None:
+        self._matcher = StarletteRoute(self.path, _no_endpoint, methods=list(self.methods))
+
+    def matches(self, scope: Scope) -> Match:
+        """`FULL` where path and method match, `PARTIAL` where only the path does. `scope` is an ASGI HTTP scope."""
+        return self._matcher.matches(scope)[0]
+
+    @property
+    def hides(self) -> bool:
+        """Whether the route keeps subagents from every client, so that nothing may pass it unread."""
+        return self.visibility == "hidden"
+
+
+class Settings(BaseSettings):
+    """The configuration of the middleware.
+
+    - `routes`: the first that matches decides. None: every path and method POST, where a stream whose first event is no
+      AG-UI event is left alone.
+    - `headers`: request headers, and query parameters of the same names, in which a client may name its release.
+    - `unadvertised`: the release of a client that does not say, or `current`.
+    - `max_event_bytes`: the size of one event, and of all that filters hold back for one response.
+    - `fix_framing`: write what every client reads (LF, `data: ` on one line) also where there is nothing to rewrite.
+    - `warn`: log what a client loses, once a response and shape.
+    - `debug`: raise where a filter changed a nested value of an event in place, which never goes out.
+
+    Read from Python, from the environment (`AGUI_UNADVERTISED=0.0.58`, `AGUI_ROUTES='[{"path": "/agent"}]'`), from
+    `agui_middleware.toml`, and from `[tool.agui_middleware]` in pyproject.toml, in this order. A wrong value raises
+    `pydantic.ValidationError`, which names the field and what it allows.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="AGUI_",
+        extra="forbid",
+        frozen=True,
+        toml_file="agui_middleware.toml",
+        pyproject_toml_table_header=("tool", "agui_middleware"),
+    )
+
+    routes: tuple[Route, ...] = ()
+    headers: tuple[HeaderName, ...] = ("x-ag-ui-client-version",)
+    unadvertised: ReleaseOrCurrent = "current"
+    max_event_bytes: PositiveInt = 10 * 1024 * 1024  # what 1.0.0 allows an unfinished frame
+    fix_framing: bool = True
+    warn: bool = True
+    debug: bool = False
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        files = (TomlConfigSettingsSource(settings_cls), PyprojectTomlConfigSettingsSource(settings_cls))
+        return (init_settings, env_settings, dotenv_settings, *files, file_secret_settings)
+
+
+def _no_endpoint() -> None:
+    """Starlette's `Route` wants an endpoint; only its matching is used."""

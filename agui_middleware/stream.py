@@ -1,0 +1,220 @@
+"""One recorded or running stream through one plan: bytes in, bytes out. No ASGI."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from agui_middleware.errors import EventTooLarge
+from agui_middleware.event import Event, EventType, MalformedEvent
+from agui_middleware.filters.chain import Chain
+from agui_middleware.filters.contract import Context
+from agui_middleware.plan import Plan
+from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, encode, encode_comment
+
+logger = logging.getLogger("agui_middleware")
+
+Write = Callable[[bytes], Awaitable[None]]
+
+_TYPES = frozenset(EventType)
+_TYPE_NAMES = frozenset(type.encode() for type in EventType)
+
+
+class Undeliverable(BaseException):
+    """`write` raised `error` while a filter was at work: nothing that a filter should see, or be blamed for."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+class Stream:
+    """Decodes, filters and encodes one stream; what leaves is handed to `write`.
+
+    `start`, any number of `feed`, `finish` if the stream ended well, and `close` whatever happened. They raise what `write`
+    raises and nothing else. Once `ended`, the stream takes no more: what it had to say, RUN_ERROR included, was written.
+    Where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
+
+    `doubtful`: it may be no AG-UI; one whose first event is of no AG-UI type is written as it comes. `verify`: see
+    `Settings.debug`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        context: Context,
+        write: Write,
+        max_event_bytes: int,
+        *,
+        doubtful: bool = False,
+        verify: bool = False,
+    ) -> None:
+        self._plan = plan
+        self._write = write
+        self._decoder = Decoder(max_event_bytes)
+        self._chain = Chain(plan.composition, context, self._emit)
+        self._doubtful = doubtful
+        self._verify = verify
+        self._held: list[bytes] = []  # of a doubtful stream, as it came
+        self._unsettled: list[Item] = []  # the same, decoded
+        self._raw = False  # no AG-UI: everything passes as it comes
+        self._out: list[bytes | Event] = []  # frames; an event, where its SSE fields are yet to be put
+        self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads nothing but another run
+        self.ended = False
+
+    @property
+    def failure(self) -> Exception | None:
+        return self._chain.failure
+
+    def passes(self, chunk: bytes) -> bool:
+        """Whether `chunk` leaves as it is, for sure: nothing is to be rewritten, and it is one well-framed event."""
+        if self._plan.rewrites or self._doubtful:
+            return False
+        return self._raw or (chunk.startswith(b"data: {") and self._decoder.is_one_frame(chunk))
+
+    async def start(self) -> None:
+        """Let filters do what they do before the first event."""
+        if not self._doubtful:
+            await self._run(self._chain.start())
+
+    async def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; what becomes of them has been written when this returns, except for what a filter holds."""
+        if self._raw:
+            await self._write(chunk)
+            return
+        items = self._decoder.feed(chunk)
+        if self._doubtful:
+            items = await self._settle(chunk, items)
+        await self._run(self._take(items))
+
+    async def finish(self) -> None:
+        """The stream has ended: write what is left, be it an event without its blank line or what filters held back."""
+        if self._doubtful:
+            await self._pass_raw()
+        if not self._raw:
+            await self._run(self._take(self._decoder.finish(), last=True))
+
+    async def close(self) -> None:
+        """Unwind the filters."""
+        await self._chain.close()
+
+    async def _run(self, step: Awaitable[None]) -> None:
+        try:
+            await step
+        except Undeliverable as error:
+            raise error.error from None
+        await self._flush()
+
+    async def _take(self, items: list[Item], last: bool = False) -> None:
+        for item in items:
+            if self.ended:
+                return
+            if type(item) is Frame:
+                await self._take_frame(item)
+            elif type(item) is Comment:
+                # No text that nobody read leaves a route that hides.
+                self._out.append(encode_comment(b"" if self._plan.hides else item.text))
+            else:
+                await self._chain.fail(EventTooLarge())
+            self.ended = self._chain.ended
+        if last and not self.ended:
+            await self._chain.finish()
+
+    async def _take_frame(self, frame: Frame) -> None:
+        data = frame.data
+        if data is None or not data.lstrip(b" \t\n").startswith(b"{"):
+            # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as this.
+            bare = data is not None or self._plan.hides
+            self._out.append(encode_comment() if bare else encode(None, frame.fields))
+            return
+        line = data.replace(b"\n", b" ") if b"\n" in data else data  # in JSON, a line end is but white space
+        if not self._plan.rewrites:
+            self._out.append(encode(line if line is data or _is_event(line) else data, frame.fields))
+            return
+        try:
+            event = Event.parse(line, frame.fields)
+        except MalformedEvent as error:
+            logger.warning("an event could not be read: %s", error)
+            if self._plan.hides:
+                await self._chain.fail(error)
+            else:
+                self._out.append(encode(data, frame.fields))
+            return
+        await self._chain.push(event)
+
+    async def _emit(self, event: Event) -> None:
+        type = event.head.type
+        if type == "RUN_ERROR":
+            if self._errored and self._chain.failure is not None:
+                return
+            self._errored = True
+        elif type == "RUN_STARTED":
+            self._errored = False
+        if self._verify and not event.unchanged_in_place():
+            raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
+        raw = event.raw
+        if event.fields is not None:
+            self._out.append(event)
+            return
+        self._out.append(b"data: " + raw + b"\n\n")
+        if not self._plan.composition.together:
+            try:
+                await self._flush()
+            except Exception as error:
+                raise Undeliverable(error) from error
+
+    async def _flush(self) -> None:
+        out = self._out
+        if out:
+            self._out = []
+            frames = [_with_fields(out, index) for index in range(len(out))]
+            await self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+
+    async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
+        """Find out from its first event whether the stream is AG-UI, and give what is to be taken by now.
+
+        Comments before the first event pass as they come, so that a slow agent's pings arrive.
+        """
+        self._held.append(chunk)
+        self._unsettled += items
+        first = next((item for item in self._unsettled if not _is_silent(item)), None)
+        if type(first) is Frame and _is_event(first.data or b"", _TYPES):
+            self._doubtful = False
+            self._held, items = [], self._unsettled
+            await self.start()
+            return items
+        if first is not None:
+            await self._pass_raw()
+        elif self._decoder.idle:
+            await self._write_held()
+        return []
+
+    async def _pass_raw(self) -> None:
+        self._raw, self._doubtful = True, False
+        await self._write_held()
+
+    async def _write_held(self) -> None:
+        held = b"".join(self._held)
+        self._held, self._unsettled = [], []
+        if held:
+            await self._write(held)
+
+
+def _is_silent(item: Item) -> bool:
+    return type(item) is Comment or (type(item) is Frame and item.data is None)
+
+
+def _is_event(data: bytes, types: frozenset[str] | None = None) -> bool:
+    try:
+        event = Event.parse(data.replace(b"\n", b" "))
+    except MalformedEvent:
+        return False
+    return types is None or event.type in types
+
+
+def _with_fields(out: list[bytes | Event], index: int) -> bytes:
+    """One frame. Of the events that came of one frame, the last takes its `id` and `retry`: only then is it all there."""
+    event = out[index]
+    if isinstance(event, bytes):
+        return event
+    fields: Fields = event.fields
+    last = all(isinstance(later, bytes) or later.fields is not fields for later in out[index + 1 :])
+    name = event.type.encode() if fields.event in _TYPE_NAMES else fields.event
+    return encode(event.raw, Fields(fields.id if last else None, name, fields.retry if last else None))
