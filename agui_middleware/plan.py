@@ -45,9 +45,9 @@ def make_plan(
     `visibility` is a floor: a client that cannot read subagents is given less, none is given more. Raises `ValueError`
     where it is not `auto` or a value of `SubagentVisibility`.
     """
-    if visibility in ("auto", "attributed"):
-        visibility = legacy_visibility if SUBAGENTS in needed_by(client) else "attributed"
-    seen = SubagentVisibility(visibility)
+    lowered = visibility in ("auto", "attributed") and SUBAGENTS in needed_by(client)
+    shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
+    seen = SubagentVisibility(shown)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
-    composition = Composition([*filters, *filters_for(client, visible)])
+    composition = Composition([*filters, *filters_for(client, visible, lowered=lowered)])
     return Plan(client, seen, composition, seen is SubagentVisibility.HIDDEN)

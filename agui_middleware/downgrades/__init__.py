@@ -66,9 +66,12 @@ def needed_by(client: ClientVersion | None) -> list[Downgrade]:
     return [] if client is None else [row for row in DOWNGRADES if client < ClientVersion.parse(row.since)]
 
 
-def filters_for(client: ClientVersion | None, visibility: list[Filter]) -> list[Filter]:
-    """The downgrades for `client`, around the filters of the route's visibility."""
-    rows = needed_by(client)
+def filters_for(client: ClientVersion | None, visibility: list[Filter], *, lowered: bool) -> list[Filter]:
+    """The downgrades for `client`, around the filters of what it sees of subagents.
+
+    `lowered`: that is less than the route shows to others, and a loss to be reported.
+    """
+    rows = [row for row in needed_by(client) if lowered or row is not SUBAGENTS]
     before = [row.filter for row in rows if row.needs_tags]
     after = [row.filter for row in rows if not row.needs_tags]
     last = [guard(client)] if client is not None and client < TOLERANT else []
