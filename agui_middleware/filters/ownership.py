@@ -73,8 +73,8 @@ class Ownership:
     __slots__ = ("_open", "_owner", "_steps")
 
     def __init__(self) -> None:
-        # By kind and id, whether a subagent owns it. Of the parent's entities only calls that wait for a result and
-        # activities are remembered: nothing depends on the others.
+        # By kind and id, whether a subagent owns it. Of the parent's entities only calls and activities are remembered:
+        # nothing depends on the others. Calls for good: a result or a snapshot may name one long after its first answer.
         self._owner: dict[str, dict[Any, bool]] = {kind: {} for kind, _ in _ENTITY.values()}
         # What is between START and END keeps its owner until it closes; if a snapshot gave it away, who gets it then.
         self._open: dict[tuple[str, Any], bool | None] = {}
@@ -171,8 +171,6 @@ class Ownership:
         """A result belongs to whoever asked, also where the other executed it, and its message with it."""
         call = self._owner["call"].get(_id(head.toolCallId))
         owned = tagged(head.subagentRunId) if call is None else call
-        if call is False:
-            del self._owner["call"][head.toolCallId]
         self._assign("message", _id(head.messageId), owned)
         return owned
 
