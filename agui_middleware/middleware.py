@@ -49,7 +49,7 @@ class AGUIMiddleware:
         self.settings = settings = Settings() if settings is None else settings
         self._identify = identify
         self._on_loss = on_loss
-        self._routes = settings.routes or (_EVERY_PATH,)
+        self._routes = settings.routes or [_EVERY_PATH]
         self._filters = [_resolve(index, route, filters or {}) for index, route in enumerate(self._routes)]
         self._plans: dict[tuple[int, ClientVersion | None], Plan] = {}  # as many as there are routes and releases
         self._told: set[str] = set()  # what was said once
@@ -77,7 +77,7 @@ class AGUIMiddleware:
             limit, debug = self.settings.max_event_bytes, self.settings.debug
             return Stream(plan, context, write, limit, doubtful=route is _EVERY_PATH, verify=debug)
 
-        vary = self.settings.headers if route.client is None and self._identify is None else ()
+        vary = self.settings.headers if route.client is None and self._identify is None else []
         responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, route.hides)
         await responder.run(self.app, inner, receive if certain else body.receive)
 

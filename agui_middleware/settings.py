@@ -88,10 +88,10 @@ class Route(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     path: str = "/{path:path}"
-    methods: tuple[Method, ...] = ("POST",)
+    methods: list[Method] = ["POST"]
     visibility: Literal["auto", "attributed", "inline", "hidden"] = "auto"
     legacy_visibility: Literal["inline", "hidden"] = "inline"
-    filters: tuple[FilterReference, ...] = ()
+    filters: list[FilterReference] = []
     client: Release | None = None
     unadvertised: ReleaseOrCurrent | None = None
     enabled: bool = True
@@ -106,7 +106,7 @@ class Route(BaseModel):
         return path
 
     def model_post_init(self, _: Any) -> None:
-        self._matcher = StarletteRoute(self.path, _no_endpoint, methods=list(self.methods))
+        self._matcher = StarletteRoute(self.path, _no_endpoint, methods=self.methods)
 
     def matches(self, scope: Scope) -> Match:
         """`FULL` where path and method match, `PARTIAL` where only the path does. `scope` is an ASGI HTTP scope."""
@@ -143,8 +143,8 @@ class Settings(BaseSettings):
         pyproject_toml_table_header=("tool", "agui_middleware"),
     )
 
-    routes: tuple[Route, ...] = ()
-    headers: tuple[HeaderName, ...] = ("x-ag-ui-client-version",)
+    routes: list[Route] = []
+    headers: list[HeaderName] = ["x-ag-ui-client-version"]
     unadvertised: ReleaseOrCurrent = "current"
     max_event_bytes: PositiveInt = 10 * 1024 * 1024  # what 1.0.0 allows an unfinished frame
     fix_framing: bool = True

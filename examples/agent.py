@@ -80,7 +80,7 @@ async def agent(input: RunAgentInput) -> StreamingResponse:
 if not os.environ.get("PLAIN"):
     app.add_middleware(
         AGUIMiddleware,
-        settings=Settings(routes=(Route(path="/public/{name}", visibility="hidden"), Route(path="/agent"))),
+        settings=Settings(routes=[Route(path="/public/{name}", visibility="hidden"), Route(path="/agent")]),
     )
 # A browser asks before it sends a header of ours, and shows a page only the response headers that are named here.
 app.add_middleware(
