@@ -30,6 +30,8 @@ class Downgrade(NamedTuple):
     """What its reader goes without; empty for a downgrade that loses nothing."""
     needs_tags: bool = False
     """Whether it comes before the route's visibility, which takes the attribution away."""
+    oldest: str = "0.0.0"
+    """The first release that needs it: those before it take no offence, or are served by an older row."""
 
 
 SUBAGENTS = Downgrade(
@@ -63,7 +65,10 @@ DOWNGRADES: tuple[Downgrade, ...] = (
 
 def needed_by(client: ClientVersion | None) -> list[Downgrade]:
     """The rows that `client` needs, in order; none for a client that reads everything (`None`)."""
-    return [] if client is None else [row for row in DOWNGRADES if client < ClientVersion.parse(row.since)]
+    if client is None:
+        return []
+    parse = ClientVersion.parse
+    return [row for row in DOWNGRADES if parse(row.oldest) <= client < parse(row.since)]
 
 
 def filters_for(client: ClientVersion | None, visibility: list[Filter], *, lowered: bool) -> list[Filter]:
