@@ -1,1 +1,40 @@
-"""Hypothesis strategies for AG-UI streams, and what they should lead to."""
+"""Hypothesis strategies for AG-UI streams, and what they should lead to.
+
+    @given(st.data())
+    def test_something(data):
+        events = data.draw(runs())
+        stream = data.draw(streams(events))
+        for piece in data.draw(cuts(stream)): ...
+
+`runs` draws what @ag-ui/client 1.0.0 accepts, `streams` and `cuts` draw its bytes, `model` tells what the modes of
+visibility should leave of it, `reader` reads it as that client does, `features` names what is in it.
+"""
+
+from .drawn import runs
+from .features import features
+from .model import Owners, owners, untagged, without_subagents
+from .reader import InvalidStream, Json, read
+from .shapes import SHAPES, Shape
+from .wire import Style, cuts, dumped, plain, streams, styles
+from .words import SECRET
+
+__all__ = [
+    "SECRET",
+    "SHAPES",
+    "InvalidStream",
+    "Json",
+    "Owners",
+    "Shape",
+    "Style",
+    "cuts",
+    "dumped",
+    "features",
+    "owners",
+    "plain",
+    "read",
+    "runs",
+    "streams",
+    "styles",
+    "untagged",
+    "without_subagents",
+]

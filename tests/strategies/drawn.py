@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WEIGHTS: dict[Callable[[World], None], int] = {
     text: 5,
-    chunk: 8,
+    chunk: 6,
     call: 5,
     answer: 4,
     subagent: 4,
@@ -85,8 +85,9 @@ def runs(
     if fail_first(world) and not (world.may("several_runs") and world.may("runs_after_error")):
         return world.events
     start_run(world)
+    move = _move(world)
     moved = 0
-    while moved < max_moves and draw(_move(world)):
+    while moved < max_moves and draw(move):
         moved += 1
     end_run(world, last=True)
     return world.events

@@ -23,6 +23,7 @@ Shape = Literal[
     "results",
     "result_parts",
     "stray_results",  # for a call that the stream never showed
+    "user_parts",  # what a user says as a list of parts
     "media_parts",
     "file_sources",
     "roles",  # text that is not the assistant's

@@ -6,6 +6,7 @@ choice each. What is in a pool is there because something broke on it once.
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,8 +23,10 @@ T = TypeVar("T")
 SECRET = "SECRET"
 """What everything opaque or textual of a subagent contains in a run drawn with `secrets=True`."""
 
-TEXTS = (
+HALVES = ("\ud83d", "\ude00")
+TEXTS: tuple[str | None, ...] = (  # None: any text at all
     "a",
+    "",
     "Hello ",
     " wörld",
     "😀",
@@ -35,8 +38,9 @@ TEXTS = (
     "</script>&amp;",
     "\ufeff",
     '{"type":"RUN_FINISHED"}',
+    *HALVES,
+    None,
 )
-HALVES = ("\ud83d", "\ude00")
 NAMES = ("search", "tools", "écrire", "a b", "x/y~z", "null")
 ODD_IDS = ("", "0", "a b", "ü", "x::y", "constructor", "[DONE]")
 NUMBERS = (0, 1, -1, 1.0, 0.5, -0.0, 2**53 + 1, -(2**63), 10**30, 1e300, 5e-324)
@@ -57,10 +61,10 @@ VALUES: tuple[Any, ...] = (
     {"n": 12345678901234567890, "f": 1e-7, "é": "\u2028", "nested": {"list": [None, True]}},
 )
 FALSY: tuple[Any, ...] = (None, 0, "", False, [])
-ARGUMENTS = ("{", '{"q":', ' "é"', "1", "}", "not json", "[]")
+ARGUMENTS = ("{", "", '{"q":', ' "é"', "1", "}", "not json", "[]")
 MEDIA = ("image", "audio", "video", "document")
 
-_text = st.text(max_size=12)
+_text = st.text(min_size=1, max_size=12)
 
 
 @cache
@@ -96,26 +100,27 @@ class Words:
         return [option for index, option in enumerate(options) if not mask >> index & 1]
 
     def text(self, secret: bool = False) -> str:
-        index = self.below(len(TEXTS) + 4)
-        if index < len(TEXTS):
-            text = TEXTS[index]
-        elif index < len(TEXTS) + 2 and self.may("surrogates"):
-            text = HALVES[index - len(TEXTS)]
-        else:
-            text = self._draw(_text)
-        return f"{text}{SECRET}" if secret else text
+        text = self.delta(secret)
+        return SECRET if secret and not text else text
 
     def delta(self, secret: bool = False) -> str:
-        return "" if self.may("empty_deltas") and self.chance(10) else self.text(secret) or "-"
+        """A text, which is empty unless that shape is left out. There is no secret in an empty text."""
+        text = self.pick(TEXTS)
+        if text is None:
+            text = self._draw(_text)
+        elif (text == "" and not self.may("empty_deltas")) or (text in HALVES and not self.may("surrogates")):
+            text = "-"
+        return f"{text}{SECRET}" if secret and text else text
 
     def arguments(self, secret: bool = False) -> str:
-        return "" if self.chance(12) else self.pick(ARGUMENTS) + (SECRET if secret else "")
+        text = self.pick(ARGUMENTS)
+        return f"{text}{SECRET}" if secret and text else text
 
     def name(self, secret: bool = False) -> str:
         return self.pick(NAMES) + (SECRET if secret else "")
 
     def value(self, secret: bool = False) -> Any:
-        value = self.pick(VALUES)
+        value = copy.deepcopy(self.pick(VALUES))
         return {"value": value, "hidden": [SECRET]} if secret else value
 
     def something(self, secret: bool = False) -> Any:

@@ -8,7 +8,7 @@ verification knows that only until the next RUN_STARTED.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from .reader import Bucket, Json, Owner, Reader
 from .words import ODD_IDS, SECRET, Words
@@ -54,7 +54,7 @@ class World(Words):
         self._actor: Owner = None
         self._ids = 0
         self._odd_ids = list(ODD_IDS) if self.may("odd_ids") and self.chance(8) else []
-        self._tagging: Literal["every", "opener", "mixed"] = self.pick(("every", "opener", "mixed"))
+        self._tagging = self.pick(("every", "opener", "needed", "mixed"))
         self._decorating = self.chance(2)
 
     def emit(self, type_: str, tag: Owner = None, secret: bool = False, **members: Any) -> None:
@@ -103,10 +103,10 @@ class World(Words):
         """Who acts next: the last one again, the parent, or any subagent, started, unannounced or finished."""
         if not self.may("subagents"):
             return None
-        if len(self.subagents) < MAX_SUBAGENTS and self.chance(8):
-            self._actor = self.new_subagent()
-        else:
-            self._actor = self.pick((self._actor, self._actor, None, *self.subagents))
+        again = (self._actor, self._actor, self._actor, None)
+        known = (*again, *self.subagents)
+        choice = self.below(len(known) + (len(self.subagents) < MAX_SUBAGENTS))
+        self._actor = known[choice] if choice < len(known) else self.new_subagent()
         return self._actor
 
     def new_subagent(self) -> str:
@@ -152,7 +152,10 @@ class World(Words):
         return message is not None and message.get("subagentRunId") == owner
 
     def tag(self, tags: list[Owner], opens: bool = False) -> Owner:
-        """One of the allowed tags, in the style of this stream: on every event, on openers, or as it comes."""
+        """One of the allowed tags, in the style of this stream.
+
+        On every event, on openers only, wherever nothing else would tell the owner, or as it comes.
+        """
         if len(tags) == 1 or self._tagging == "every" or (self._tagging == "opener" and opens):
             return tags[0]
         return self.pick(tags) if self._tagging == "mixed" else tags[-1]
@@ -169,6 +172,11 @@ class World(Words):
         open_ = self.reader.verification.open[kind]
         chunked = {p.id for p in self.reader.lanes.pending.values() if p.form.kind == kind}
         return [id_ for id_ in self.owned(kind, owner) if id_ in open_ and id_ not in chunked]
+
+    def shown_activities(self, owner: Owner) -> list[str]:
+        """The owner's activities that the client has, as activities."""
+        shown = [message["id"] for message in self.messages if message["role"] == "activity"]
+        return [id_ for id_ in shown if self.activities.get(id_, "nobody") == owner]
 
     def closed(self, kind: str, owner: Owner) -> list[str]:
         """What `owner` could open again."""

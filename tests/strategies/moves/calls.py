@@ -73,8 +73,10 @@ def _reopened(world: World, owner: Owner) -> tuple[str, Json, list[Owner]] | Non
 def _parent(world: World, owner: Owner) -> str | None:
     """The message to carry a fresh call: none, one of the owner's, one that does not exist, another call's."""
     choice = world.below(8)
-    own = [id_ for id_, known in (world.texts | world.reasoning | world.activities).items() if known == owner]
-    if choice in (1, 2, 3) and own:
+    if choice in (1, 2, 3):
+        own = world.owned("text", owner)
+        if choice == 3:
+            own += world.owned("reasoning", owner) + world.shown_activities(owner)
         own = [id_ for id_ in own if call_tags(world, None, id_, owner)]
         return world.pick(own[::-1]) if own else None
     if choice == 4:

@@ -10,24 +10,23 @@ from .reasonings import reasoning_id
 from .texts import text_id, text_opener
 
 if TYPE_CHECKING:
-    from ..reader.lanes import Form, Pending
+    from ..reader.lanes import Pending
     from ..world import World
 
 
 def chunk(world: World) -> None:
-    types = [type_ for type_, form in FORMS.items() if form.kind != "reasoning" or world.may("reasoning")]
-    type_ = world.pick(types)
-    form = FORMS[type_]
-    owner = world.actor()
-    lanes = [(lane, p) for lane, p in world.reader.lanes.pending.items() if p.form is form]
-    if lanes and not world.chance(4):
-        _continue(world, type_, *world.pick(lanes[::-1]))
-    else:
-        _open(world, type_, form, owner)
+    """A few chunks in a row, since any other event of their owners ends the streams."""
+    for _ in range(1 + world.below(4)):
+        lanes = list(world.reader.lanes.pending.items())
+        if lanes and world.chance(2):
+            _continue(world, *world.pick(lanes[::-1]))
+        else:
+            _open(world)
 
 
-def _continue(world: World, type_: str, lane: Owner, pending: Pending) -> None:
+def _continue(world: World, lane: Owner, pending: Pending) -> None:
     form = pending.form
+    type_ = next(type_ for type_, known in FORMS.items() if known is form)
     hidden = world.hides(_owner(world, pending))
     tag, members = world.pick(_addresses(world, lane, pending))
     for member in form.opener:
@@ -62,8 +61,10 @@ def _owner(world: World, pending: Pending) -> Owner:
     return world.texts[pending.id]
 
 
-def _open(world: World, type_: str, form: Form, owner: Owner) -> None:
-    hidden = world.hides(owner)
+def _open(world: World) -> None:
+    types = [type_ for type_, form in FORMS.items() if form.kind != "reasoning" or world.may("reasoning")]
+    type_, owner = world.pick(types), world.actor()
+    form, hidden = FORMS[type_], world.hides(owner)
     if form.kind == "tool":
         entity, members, tags = call_opener(world, owner)
         delta = world.arguments(hidden)

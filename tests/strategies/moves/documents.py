@@ -31,12 +31,11 @@ def state(world: World) -> None:
 def activity(world: World) -> None:
     if not world.may("activities"):
         return
-    owner = world.actor()
-    own = [id_ for id_, known in world.activities.items() if known == owner]
-    if not own or world.chance(4):
-        _create(world, owner)
+    known = list(world.activities.items())
+    if not known or world.chance(3):
+        _create(world, world.actor())
     else:
-        world.pick((_change, _replace, _keep))(world, world.pick(own), owner)
+        world.pick((_change, _change, _replace, _keep))(world, *world.pick(known))
 
 
 def _create(world: World, owner: Owner) -> None:

@@ -130,7 +130,7 @@ def _message(world: World, owner: Owner, role: str, id_: str, encryptable: bool 
 def _user(world: World, owner: Owner) -> list[Json]:
     message = _message(world, owner, "user", world.fresh("u", owner))
     world.texts[message["id"]] = owner
-    return [message | {"content": world.content(world.hides(owner))}]
+    return [message | {"content": world.content(world.hides(owner), parts=world.may("user_parts"))}]
 
 
 def _system(world: World, owner: Owner) -> list[Json]:

@@ -42,6 +42,8 @@ def _start_span(world: World, owner: Owner) -> None:
     tags = world.tags("reasoning", span, owner)
     world.spans[span] = owner
     world.emit("REASONING_START", world.tag(tags, opens=True), world.hides(owner), messageId=span)
+    if world.chance(2):
+        _start_reasoning(world, reasoning_id(world, owner), owner)
 
 
 def _span_id(world: World, owner: Owner) -> str:
@@ -91,21 +93,21 @@ def encrypted_value(world: World) -> None:
         return
     owner = world.actor()
     hidden = world.hides(owner)
-    kind, bucket, subtype = world.pick(_TARGETS)
-    owned = world.owned(kind, owner)
-    # The client looks among texts first, then among reasoning, where another's span may have the id.
-    if kind == "reasoning":
-        owned = [id_ for id_ in owned if id_ not in world.owners["message"]]
-    elif kind == "text":
-        owned = [id_ for id_ in owned if id_ in world.owners["message"] or world.spans.get(id_, owner) == owner]
-    entity = world.pick(owned[::-1]) if owned else world.fresh("e", owner)
-    tag = world.tag(world.tags(bucket, entity, owner))
-    value = world.text(hidden) or "-"
+    targets = _targets(world, owner)
+    known = not world.chance(6) and [target for target in targets if target[1]]
+    bucket, ids, subtype = world.pick(known or targets)
+    entity = world.pick(ids[::-1]) if known else world.fresh("e", owner)
+    tag, value = world.tag(world.tags(bucket, entity, owner)), world.text(hidden)
     world.emit("REASONING_ENCRYPTED_VALUE", tag, hidden, subtype=subtype, entityId=entity, encryptedValue=value)
 
 
-_TARGETS: tuple[tuple[str, Bucket, str], ...] = (
-    ("reasoning", "reasoning", "message"),
-    ("tool", "tool", "tool-call"),
-    ("text", "message", "message"),
-)
+def _targets(world: World, owner: Owner) -> list[tuple[Bucket, list[str], str]]:
+    # The client looks among texts first, then among reasoning, where another's span may have the id.
+    texts = world.owners["message"]
+    messages = [id_ for id_ in world.owned("text", owner) if id_ in texts or world.spans.get(id_, owner) == owner]
+    reasoning_ids = [id_ for id_ in world.owned("reasoning", owner) if id_ not in texts]
+    return [
+        ("reasoning", reasoning_ids, "message"),
+        ("tool", world.owned("tool", owner), "tool-call"),
+        ("message", messages, "message"),
+    ]

@@ -45,13 +45,14 @@ def end_text(world: World, message: str, owner: Owner) -> None:
 
 def text_id(world: World, owner: Owner) -> str:
     """A fresh id, one to reopen, or now and then an activity's, where the client drops the text."""
-    if world.chance(3) and (closed := world.closed("text", owner)):
-        return world.pick(closed)
-    if world.may("activity_texts") and world.chance(6):
-        activities = [id_ for id_, known in world.activities.items() if known == owner and id_ not in world.texts]
-        if activities:
-            return world.pick(activities)
-    return world.fresh("m", owner)
+    choice = world.below(8)
+    ids: list[str] = []
+    if choice in (5, 6):
+        ids = [id_ for id_ in world.closed("text", owner) if id_ not in world.activities]
+    elif choice == 7 and world.may("activity_texts"):
+        open_ = world.reader.verification.open["text"]
+        ids = [id_ for id_ in world.shown_activities(owner) if id_ not in open_]
+    return world.pick(ids) if ids else world.fresh("m", owner)
 
 
 def text_opener(world: World, owner: Owner) -> Json:

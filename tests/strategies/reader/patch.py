@@ -21,10 +21,10 @@ def _operated(document: Any, operation: Json) -> Any:
     path = _pointer(operation["path"])
     match operation["op"]:
         case "add":
-            return _put(document, path, operation["value"], insert=True)
+            return _put(document, path, copy.deepcopy(operation["value"]), insert=True)
         case "replace":
             _get(document, path)
-            return _put(document, path, operation["value"], insert=False)
+            return _put(document, path, copy.deepcopy(operation["value"]), insert=False)
         case "remove":
             _pop(document, path)
         case "test":
