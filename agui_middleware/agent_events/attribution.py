@@ -21,9 +21,9 @@ def whose(event: AgentEvent, children: Sequence[Subagent]) -> Subagent | None:
         case ToolResult(id=id) | Nested(id=str(id)):
             fitting = [child for child in children if child.run.calls.is_open(id)]
         case AssistantText(text=text):
-            fitting = [child for child in children if _is_streaming(child, text)]
+            fitting = [child for child in children if child.run.turns.is_streaming(text)]
         case Done(outcome=outcome) if outcome.text is not None:
-            fitting = [child for child in children if child.run.turns.said == outcome.text]
+            fitting = [child for child in children if child.run.turns.has_said(outcome.text)]
         case _:
             fitting = []
     return fitting[-1] if fitting else children[-1]
@@ -32,8 +32,3 @@ def whose(event: AgentEvent, children: Sequence[Subagent]) -> Subagent | None:
 def _turn(child: Subagent) -> float:
     number = child.run.turns.number
     return -math.inf if number is None else number
-
-
-def _is_streaming(child: Subagent, text: str) -> bool:
-    streamed = child.run.turns.streamed
-    return streamed != "" and text.startswith(streamed)

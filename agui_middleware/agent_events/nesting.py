@@ -100,7 +100,7 @@ class Children:
             without_id.remove(child)
 
     def _unlinked_answered(self, unlinked: Sequence[Subagent], tool: str, event: ToolResult) -> None:
-        fitting = [child for child in unlinked if child.run.turns.said == event.content]
+        fitting = [child for child in unlinked if child.run.turns.has_said(event.content)]
         if fitting:
             fitting[0].answered(event)
             return

@@ -17,18 +17,22 @@ class Turns:
 
     def __init__(self, voice: Voice) -> None:
         self.number: int | None = None
-        self.said: str | None = None
-        """The last text that was closed."""
         self._voice = voice
         self._step: str | None = None
         self._thinking: str | None = None
         self._message: str | None = None
         self._open = False
         self._spoken = False
+        # The pieces of this turn, and where the open message begins among them: a message may have been ended by
+        # something else than the turn's whole text, which still comes.
         self._streamed: list[str] = []
+        self._begin = 0
+        self._concluded = ""
 
     def start(self, number: int) -> None:
         self.close()
+        self._concluded = self._said
+        self._forget()
         self.number = number
         self._step = f"turn-{number}"
         self._voice.emit("STEP_STARTED", stepName=self._step)
@@ -53,19 +57,29 @@ class Turns:
         self._voice.emit("TEXT_MESSAGE_CONTENT", messageId=self._message, delta=text)
 
     def conclude(self, text: str) -> None:
-        """`text` is all that the open message has to say: what has not been streamed of it follows."""
-        streamed = self.streamed
-        if text.startswith(streamed):
-            self.say(text[len(streamed) :])
-        else:
+        """`text` is all that this turn has to say: what has not been streamed of it follows."""
+        unsaid = self._unsaid(text)
+        if unsaid is None:
             logger.warning("%s: the whole text is not what was streamed; clients keep what was streamed", self._message)
+        else:
+            self.say(unsaid)
         self._stop_thinking()
         self._end_message()
+        self._concluded = text or self._concluded
+        self._forget()
 
     def settle(self, text: str) -> None:
         """`text` is the run's final text. It is said unless the loop has said it, or another text, in its last turn."""
-        if self._open or (not self._spoken and text != self.said):
+        if not self._said.endswith(text) and (self._open or not self._spoken):
             self.conclude(text)
+
+    def is_streaming(self, text: str) -> bool:
+        """Whether `text` may be the whole text of the message that is open."""
+        return self._open and self._unsaid(text) is not None
+
+    def has_said(self, text: str) -> bool:
+        """Whether `text` is what was said last."""
+        return text != "" and text == self._said
 
     def holder(self) -> str:
         """The id of the message that holds the calls of this turn, which need not have begun."""
@@ -89,9 +103,20 @@ class Turns:
             self._step = None
 
     @property
-    def streamed(self) -> str:
-        """The text of the open message so far."""
-        return "".join(self._streamed)
+    def _said(self) -> str:
+        return "".join(self._streamed) or self._concluded
+
+    def _unsaid(self, text: str) -> str | None:
+        """What of the turn's whole text has not been streamed; None if something else has."""
+        for begin in (0, self._begin):
+            streamed = "".join(self._streamed[begin:])
+            if text.startswith(streamed):
+                return text[len(streamed) :]
+        return None
+
+    def _forget(self) -> None:
+        self._streamed.clear()
+        self._begin = 0
 
     def _new_id(self, name: str) -> str:
         return self._voice.new_id(name if self.number is None else f"turn-{self.number}-{name}")
@@ -106,9 +131,8 @@ class Turns:
     def _end_message(self) -> None:
         if self._open:
             self._voice.emit("TEXT_MESSAGE_END", messageId=self._message)
-            self.said = self.streamed
             self._open, self._spoken = False, True
-            self._streamed.clear()
+            self._begin = len(self._streamed)
 
     def _stop_thinking(self) -> None:
         if self._thinking is not None:
