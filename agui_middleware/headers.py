@@ -15,7 +15,7 @@ _SHAPES_THE_BODY = frozenset({b"accept-encoding", b"range", b"if-range"})
 
 
 def normalised(headers: Iterable[Sequence[bytes | str]] | None) -> Headers:
-    """Headers as pairs of bytes with lower-case names, whatever an app put into its message."""
+    """Headers as pairs of bytes with lower-case names. Raises `TypeError` or `ValueError` where they are no such thing."""
     return [(_bytes(name).lower(), _bytes(value)) for name, value in headers or ()]
 
 
@@ -57,4 +57,4 @@ def _media_types(headers: Headers) -> set[bytes]:
 
 
 def _bytes(value: bytes | str) -> bytes:
-    return value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)
+    return value.encode("latin-1", "replace") if isinstance(value, str) else bytes(memoryview(value))

@@ -48,62 +48,93 @@ class Responder:
         self._stream: Stream | None = None  # None: the response passes as it is
         self._turn = Turn()
         self._over = False  # the client has been sent the end, or cannot be sent anything
+        self._gone = False  # the app knows that the client has left
+        self._left = False  # the app has returned
 
     async def run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
 
         async def receive_until_over() -> Message:
-            return {"type": "http.disconnect"} if self._over else await receive()
+            if self._over:
+                return {"type": "http.disconnect"}
+            message = await receive()
+            self._gone = self._gone or message["type"] == "http.disconnect"
+            return message
 
         try:
             await app(scope, receive_until_over, self.send)
-            if self._stream is not None and not self._over:
-                await self._stream.finish()  # the end itself is the app's to send, and the server's to miss
+            await self._finish()
         except Exception as error:
             if not (self._over and _stems_from_us(error)):
                 raise
         finally:
-            if self._stream is not None:
-                await self._stream.close()
+            await self._close()
         if self._stream is not None and (failure := self._stream.failure) and not isinstance(failure, WIRE_FAULTS):
             raise failure
 
     def send(self, message: Message) -> Awaitable[None]:
         """The app's `send`. No coroutine of our own where a message passes: that would cost as much as the check."""
-        type = message["type"]
+        kind = message["type"]
         stream = self._stream
-        if type == "http.response.body":
+        if kind == "http.response.body":
             if stream is None:
                 return self._send_unread(message)
-            if stream.passes(message.get("body", b"")) and message.get("more_body", False) and not self._turn.taken:
+            body = message.get("body", b"")
+            if type(body) is bytes and stream.passes(body) and message.get("more_body", False) and not self._turn.taken:
                 return self._send(message)
             return self._send_body(message, stream)
-        if type == "http.response.start" and not self._started:
-            self._started = True
+        if kind == "http.response.start":
             return self._start(message)
-        if stream is not None and type in headers.UNREAD_EXTENSIONS:
+        if stream is not None and kind in headers.UNREAD_EXTENSIONS:
             return self._refuse_file(message, stream)
         return self._send(message)
 
     def _send_unread(self, message: Message) -> Awaitable[None]:
         if self._over:
             raise Disconnected("the response is over")
-        if self._hides and not self._started:
+        return self._send(message) if self._started else self._send_early(message)
+
+    async def _send_early(self, message: Message) -> None:
+        """A body whose start has not left: it is on its way in another task, or there is none."""
+        await self._turn.take()
+        self._turn.give()
+        if self._started or self._over:
+            await self.send(message)
+        elif self._hides:
             raise RuntimeError("'http.response.body' before 'http.response.start'")
-        return self._send(message)
+        else:
+            await self._send(message)
 
     async def _start(self, message: Message) -> None:
+        await self._turn.take()
+        try:
+            if self._over:
+                raise Disconnected("the response is over")
+            if not self._started:
+                await self._decide(message)
+            elif self._hides:
+                raise RuntimeError("a second 'http.response.start'")
+            else:
+                await self._send(message)  # which is the server's to refuse
+        finally:
+            self._turn.give()
+
+    async def _decide(self, message: Message) -> None:
         fields = headers.normalised(message.get("headers"))
         coding = headers.content_coding(fields)
         if not headers.is_event_stream(fields) or (message["status"] != 200 and not self._hides):
             if self._hides and headers.is_protobuf(fields):
                 await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
             else:
-                await self._send(message)
+                await self._start_unread(message)
         elif coding is not None:
             await self._start_compressed(message, coding)
         else:
             await self._start_stream(message, fields)
+
+    async def _start_unread(self, message: Message) -> None:
+        await self._send(message)
+        self._started = True
 
     async def _start_compressed(self, message: Message, coding: str) -> None:
         if self._hides:
@@ -112,13 +143,14 @@ class Responder:
             )
         else:
             self._on_compressed(coding)
-            await self._send(message)
+            await self._start_unread(message)
 
     async def _start_stream(self, message: Message, fields: headers.Headers) -> None:
         plan = self._choose_plan()
         changed = headers.for_rewritten_body(fields, self._vary, plan.summary)
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = self._make_stream(plan, self._write)
+        self._started = True
         await self._stream.start()
 
     async def _refuse(self, why: str) -> None:
@@ -147,7 +179,7 @@ class Responder:
             if self._over:
                 raise Disconnected("the response is over")
             last = not message.get("more_body", False)
-            await stream.feed(message.get("body", b""))
+            await stream.feed(_bytes_of(message))
             if last and not stream.ended:
                 await stream.finish()
             if stream.ended:
@@ -162,6 +194,29 @@ class Responder:
             raise
         finally:
             turn.give()
+            if self._left:
+                await stream.close()
+
+    async def _finish(self) -> None:
+        """The app is done; the end itself is the app's to send, and the server's to miss."""
+        if self._stream is not None and not (self._over or self._gone):
+            await self._turn.take()
+            try:
+                if not self._over:
+                    await self._stream.finish()
+            finally:
+                self._turn.give()
+
+    async def _close(self) -> None:
+        """Unwind the filters once nobody is at work in them: an app may leave a task behind that still sends."""
+        if self._stream is None:
+            return
+        self._over = self._left = True
+        await self._turn.take()  # cancelled here, the one at work unwinds them
+        try:
+            await self._stream.close()
+        finally:
+            self._turn.give()
 
     async def _write(self, data: bytes) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
@@ -171,12 +226,28 @@ class Responder:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _stems_from_us(error: BaseException | None) -> bool:
-    """Whether an app raised since its `send` said that the client had left; frameworks wrap that in errors of theirs."""
-    if error is None or isinstance(error, Disconnected):
-        return error is not None
-    inner: Sequence[BaseException] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return _stems_from_us(error.__cause__) or _stems_from_us(error.__context__) or any(map(_stems_from_us, inner))
+def _stems_from_us(error: BaseException, seen: set[int] | None = None) -> bool:
+    """Whether an app raised only since its `send` said that the client had left; frameworks wrap that in errors of theirs.
+
+    Of a group every error has to. Exceptions may refer to each other in circles: one that is taken out of its group and
+    raised has the group as its context.
+    """
+    seen = set() if seen is None else seen
+    link: BaseException | None = error
+    while link is not None and not isinstance(link, Disconnected):
+        if id(link) in seen:
+            return False
+        seen.add(id(link))
+        if isinstance(link, BaseExceptionGroup):
+            return all(_stems_from_us(inner, seen) for inner in link.exceptions)
+        link = link.__cause__ or link.__context__
+    return link is not None
+
+
+def _bytes_of(message: Message) -> bytes:
+    """The body, which servers take as anything like bytes. Raises `TypeError` where it is nothing of the kind."""
+    body = message.get("body", b"")
+    return body if type(body) is bytes else bytes(memoryview(body))
 
 
 def _log(failure: Exception | None) -> None:

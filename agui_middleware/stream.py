@@ -96,10 +96,13 @@ class Stream:
         await self._chain.close()
 
     async def _run(self, step: Awaitable[None]) -> None:
+        undeliverable: Exception | None = None
         try:
             await step
         except Undeliverable as error:
-            raise error.error from None
+            undeliverable = error.error
+        if undeliverable is not None:
+            raise undeliverable  # out here, so that it does not become the context of its own wrapper
         await self._flush()
 
     async def _take(self, items: list[Item], last: bool = False) -> None:
