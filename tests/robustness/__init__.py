@@ -1,0 +1,1 @@
+"""Under load, faults and hostile input: nothing lost, nothing leaked, nothing hung."""

@@ -1,0 +1,98 @@
+"""Runs an async scenario on an event loop of its own, and fails when anything of it is left behind."""
+
+import asyncio
+import functools
+import gc
+import inspect
+import os
+import sys
+import types
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import anyio
+import pytest
+import trio
+
+LOOPS = ("asyncio", "uvloop", "trio")
+TIMEOUT = 30.0  # of a scenario that hangs; none comes near it
+
+
+def on_every_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Turn an async test into one that runs under asyncio, uvloop and trio, and that leaves nothing behind."""
+
+    @pytest.mark.parametrize("loop", LOOPS)
+    @functools.wraps(test)
+    def run(loop: str, **arguments: Any) -> None:
+        run_clean(functools.partial(test, **arguments), loop)
+
+    asked = inspect.signature(test).parameters.values()
+    own = inspect.Parameter("loop", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    vars(run)["__signature__"] = inspect.Signature([own, *asked])  # what pytest reads
+    return cast(Callable[..., None], run)
+
+
+def run_clean(scenario: Callable[[], Awaitable[None]], loop: str = "asyncio") -> None:
+    """Run `scenario` and fail if it leaves a task, a running async generator, a file descriptor or a stray report.
+
+    Stray reports are what nobody raises: "Task exception was never retrieved", "coroutine was never awaited",
+    "async generator ignored GeneratorExit".
+    """
+    _run(loop, anyio.lowlevel.checkpoint)  # uvloop keeps the descriptors that its first run opened
+    before = file_descriptors()
+    with stray_reports() as reports:
+        _run(loop, _supervised, scenario, reports)
+        gc.collect()
+    assert not reports, reports
+    assert file_descriptors() <= before
+
+
+def _run(loop: str, scenario: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+    backend, options = ("trio", {}) if loop == "trio" else ("asyncio", {"use_uvloop": loop == "uvloop"})
+    anyio.run(scenario, *arguments, backend=backend, backend_options=options)
+
+
+async def _supervised(scenario: Callable[[], Awaitable[None]], reports: list[str]) -> None:
+    on_trio = trio.lowlevel.in_trio_run()
+    if not on_trio:
+        handle = asyncio.get_running_loop().set_exception_handler
+        handle(lambda _, context: reports.append(str(context)))
+    tasks, generators = living_tasks(on_trio), running_generators()
+    with anyio.fail_after(TIMEOUT):
+        await scenario()
+    gc.collect()
+    assert living_tasks(on_trio) <= tasks
+    left = [generator for id, generator in running_generators().items() if id not in generators]
+    assert not left, left
+
+
+def living_tasks(on_trio: bool) -> int:
+    if on_trio:
+        return trio.lowlevel.current_statistics().tasks_living
+    return len(asyncio.all_tasks())
+
+
+def running_generators() -> dict[int, types.AsyncGeneratorType[Any, Any]]:
+    """The async generators that were started and have not ended, by id."""
+    generators = (value for value in gc.get_objects() if isinstance(value, types.AsyncGeneratorType))
+    return {id(value): value for value in generators if value.ag_frame is not None and value.ag_frame.f_lasti > 0}
+
+
+def file_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@contextmanager
+def stray_reports() -> Iterator[list[str]]:
+    """What is reported to nobody meanwhile: unraisable exceptions, and warnings, which would be raised into nowhere."""
+    reports: list[str] = []
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda report: reports.append(f"{report.err_msg}: {report.exc_value!r}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield reports
+    finally:
+        sys.unraisablehook = hook
