@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.chunks import expand_chunks
+from agui_middleware.downgrades.differences import Difference
 from agui_middleware.downgrades.guard import TOLERANT, guard
 from agui_middleware.downgrades.protocol_version import without_protocol_version
 from agui_middleware.downgrades.subagents import report_subagents
 from agui_middleware.filters.contract import Filter
 
-__all__ = ["DOWNGRADES", "SUBAGENTS", "Downgrade", "filters_for", "needed_by"]
+__all__ = ["DOWNGRADES", "SUBAGENTS", "Difference", "Downgrade", "filters_for", "needed_by"]
 
 
 class Downgrade(NamedTuple):
@@ -23,7 +24,8 @@ class Downgrade(NamedTuple):
     name: str
     since: str
     """The first release of @ag-ui/client that reads the shape."""
-    filter: Filter
+    filter: Filter | None
+    """`None`: no rewriting helps, and the row only says what becomes of the shape."""
     why: str
     """What a release before `since` does with the shape."""
     lost: str = ""
@@ -32,6 +34,8 @@ class Downgrade(NamedTuple):
     """Whether it comes before the route's visibility, which takes the attribution away."""
     oldest: str = "0.0.0"
     """The first release that needs it: those before it take no offence, or are served by an older row."""
+    differs: tuple[Difference, ...] = ()
+    """How the messages and the state may differ in the end from what 1.0.0 makes of the original."""
 
 
 SUBAGENTS = Downgrade(
@@ -41,6 +45,7 @@ SUBAGENTS = Downgrade(
     "rejects SUBAGENT_STARTED, SUBAGENT_FINISHED and SUBAGENT_ERROR, and the run with them",
     lost="which subagent did what, and its steps",
     needs_tags=True,
+    differs=(Difference.WITHOUT_ATTRIBUTION,),
 )
 """The row whose rewriting is the route's visibility."""
 
@@ -53,6 +58,21 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         needs_tags=True,
     ),
     SUBAGENTS,
+    Downgrade(
+        "metadata",
+        "0.0.59",
+        None,
+        "keeps no `metadata` with messages and tool calls",
+        lost="metadata that the client would send back",
+        differs=(Difference.WITHOUT_METADATA,),
+    ),
+    Downgrade(
+        "result-order",
+        "0.0.55",
+        None,
+        "appends a tool's result to its messages, wherever its call stands",
+        differs=(Difference.RESULTS_LAST,),
+    ),
     Downgrade(
         "protocol-version",
         "1.0.0",
@@ -77,7 +97,7 @@ def filters_for(client: ClientVersion | None, visibility: list[Filter], *, lower
     `lowered`: that is less than the route shows to others, and a loss to be reported.
     """
     rows = [row for row in needed_by(client) if lowered or row is not SUBAGENTS]
-    before = [row.filter for row in rows if row.needs_tags]
-    after = [row.filter for row in rows if not row.needs_tags]
+    before = [row.filter for row in rows if row.filter is not None and row.needs_tags]
+    after = [row.filter for row in rows if row.filter is not None and not row.needs_tags]
     last = [guard(client)] if client is not None and client < TOLERANT else []
     return [*before, *visibility, *after, *last]
