@@ -229,13 +229,13 @@ class Responder:
 def _stems_from_us(error: BaseException, seen: set[int] | None = None) -> bool:
     """Whether an app raised only since its `send` said that the client had left; frameworks wrap that in errors of theirs.
 
-    Of a group every error has to. Exceptions may refer to each other in circles: one that is taken out of its group and
-    raised has the group as its context.
+    Of a group every error has to. What was raised while the task was cancelled for it is an error of its own. Exceptions
+    may refer to each other in circles: one that is taken out of its group and raised has the group as its context.
     """
     seen = set() if seen is None else seen
     link: BaseException | None = error
     while link is not None and not isinstance(link, Disconnected):
-        if id(link) in seen:
+        if id(link) in seen or not isinstance(link, Exception):
             return False
         seen.add(id(link))
         if isinstance(link, BaseExceptionGroup):
