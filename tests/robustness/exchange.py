@@ -8,18 +8,22 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 Headers = Iterable[tuple[bytes, bytes]]
+START = "http.response.start"
+BODY = "http.response.body"
 EVENT_STREAM: Message = {
-    "type": "http.response.start",
+    "type": START,
     "status": 200,
     "headers": [(b"content-type", b"text/event-stream; charset=utf-8")],
 }
+END: Message = {"type": BODY, "body": b"", "more_body": False}
 
 
 class Exchange:
     """A request, and the response as it came.
 
     `sent` holds the messages that reached the server. `on_send` is called with each one before it is recorded, and may
-    raise what a server raises. `disconnect()` is what the app's `receive` learns of, once the request was read.
+    raise what a server raises; messages in a wrong order are refused as servers refuse them. `disconnect()` is what the
+    app's `receive` learns of, once the request was read.
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class Exchange:
         body: Sequence[bytes] = (b"{}",),
         spec_version: str = "2.3",
         on_send: Callable[[Message], Any] | None = None,
+        slow: bool = False,
     ) -> None:
         self.scope: Scope = {
             "type": "http",
@@ -51,6 +56,7 @@ class Exchange:
         }
         self.sent: list[Message] = []
         self.on_send = on_send
+        self._delay = 5 if slow else 1
         self._body = [{"type": "http.request", "body": part, "more_body": True} for part in body]
         self._body[-1]["more_body"] = False
         self._left = anyio.Event()
@@ -70,7 +76,10 @@ class Exchange:
     async def send(self, message: Message) -> None:
         if self.on_send is not None:
             self.on_send(message)
-        await anyio.lowlevel.checkpoint()  # as a server's flow control does
+        if message["type"] in (START, BODY) and (self.complete or self.started == (message["type"] == START)):
+            raise RuntimeError(f"unexpected {message['type']!r}")
+        for _ in range(self._delay):
+            await anyio.lowlevel.checkpoint()  # as a server's flow control does
         self.sent.append(message)
         self._grew.set()
         self._grew = anyio.Event()
@@ -89,7 +98,7 @@ class Exchange:
 
     @property
     def body(self) -> bytes:
-        return b"".join(message.get("body", b"") for message in self.sent if message["type"] == "http.response.body")
+        return b"".join(message.get("body", b"") for message in self.sent if message["type"] == BODY)
 
     @property
     def events(self) -> list[Any]:
@@ -101,9 +110,13 @@ class Exchange:
         return [event["type"] for event in self.events]
 
     @property
+    def started(self) -> bool:
+        return any(message["type"] == START for message in self.sent)
+
+    @property
     def complete(self) -> bool:
         """Whether the end of the response was sent, once and last."""
-        bodies = [message for message in self.sent if message["type"] == "http.response.body"]
+        bodies = [message for message in self.sent if message["type"] == BODY]
         ends = [index for index, body in enumerate(bodies) if not body.get("more_body", False)]
         return ends == [len(bodies) - 1]
 
@@ -125,7 +138,11 @@ def sends(*parts: bytes, start: Message = EVENT_STREAM) -> ASGIApp:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send(start)
         for part in parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await send(body(part))
+        await send(END)
 
     return app
+
+
+def body(part: bytes | bytearray | memoryview) -> Message:
+    return {"type": BODY, "body": part, "more_body": True}

@@ -42,7 +42,7 @@ def run_clean(scenario: Callable[[], Awaitable[None]], loop: str = "asyncio") ->
     """
     _run(loop, anyio.lowlevel.checkpoint)  # uvloop keeps the descriptors that its first run opened
     before = file_descriptors()
-    with stray_reports() as reports:
+    with stray_reports() as reports, only_new_objects():
         _run(loop, _supervised, scenario, reports)
         gc.collect()
     assert not reports, reports
@@ -59,13 +59,12 @@ async def _supervised(scenario: Callable[[], Awaitable[None]], reports: list[str
     if not on_trio:
         handle = asyncio.get_running_loop().set_exception_handler
         handle(lambda _, context: reports.append(str(context)))
-    tasks, generators = living_tasks(on_trio), running_generators()
+    tasks = living_tasks(on_trio)
     with anyio.fail_after(TIMEOUT):
         await scenario()
     gc.collect()
     assert living_tasks(on_trio) <= tasks
-    left = [generator for id, generator in running_generators().items() if id not in generators]
-    assert not left, left
+    assert not (left := running_generators()), left
 
 
 def living_tasks(on_trio: bool) -> int:
@@ -74,10 +73,20 @@ def living_tasks(on_trio: bool) -> int:
     return len(asyncio.all_tasks())
 
 
-def running_generators() -> dict[int, types.AsyncGeneratorType[Any, Any]]:
-    """The async generators that were started and have not ended, by id."""
-    generators = (value for value in gc.get_objects() if isinstance(value, types.AsyncGeneratorType))
-    return {id(value): value for value in generators if value.ag_frame is not None and value.ag_frame.f_lasti > 0}
+def running_generators() -> list[Any]:
+    """The async generators that were started and have not ended."""
+    generators = [value for value in gc.get_objects() if isinstance(value, types.AsyncGeneratorType)]
+    return [value for value in generators if value.ag_frame is not None and value.ag_frame.f_lasti > 0]
+
+
+@contextmanager
+def only_new_objects() -> Iterator[None]:
+    """Keep the garbage collector from what there was before: a look at all objects would take most of a test's time."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def file_descriptors() -> int:
