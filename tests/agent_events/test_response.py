@@ -5,15 +5,17 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import httpx
 import pytest
 from ag_ui.core import RunAgentInput
-from anyio import fail_after
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Message, Scope
 
 import agui_middleware.agent_events as package
+from agui_middleware import AGUIMiddleware
 from agui_middleware.agent_events import (
     AgentEvent,
     AgentEventResponse,
@@ -117,7 +119,7 @@ async def test_ping_is_a_comment_with_the_same_line_ends() -> None:
         if sent[-1].startswith(b":"):
             pinged.set()
 
-    with fail_after(10):
+    with anyio.fail_after(10):
         response = AgentEventResponse(waiting(), thread_id="t", run_id="r", ping=0.01)
         await response(SCOPE, never, send)
     pings = [body for body in sent if body.startswith(b":")]
@@ -126,8 +128,8 @@ async def test_ping_is_a_comment_with_the_same_line_ends() -> None:
 
 
 async def never() -> Message:
-    await asyncio.Event().wait()
-    raise AssertionError("the event is never set")
+    await anyio.sleep_forever()
+    raise AssertionError("slept forever")
 
 
 @pytest.mark.parametrize("spoken", [0, 1])
@@ -152,7 +154,7 @@ async def test_leaving_client_closes_the_loop_where_it_waits(spoken: int) -> Non
     async def send(message: Message) -> None:
         pass
 
-    with fail_after(10):
+    with anyio.fail_after(10):
         await AgentEventResponse(waiting(), thread_id="t", run_id="r")(SCOPE, receive, send)
     assert closed == ["loop"]
 
@@ -178,8 +180,33 @@ async def test_leaving_client_closes_the_loop_while_an_event_is_on_its_way() -> 
             sending.set()
             await asyncio.Event().wait()
 
-    with fail_after(10):
+    with anyio.fail_after(10):
         await AgentEventResponse(speaking(), thread_id="t", run_id="r")(SCOPE, receive, send)
+    assert closed == ["loop"]
+
+
+async def test_leaving_client_closes_the_loop_behind_the_middleware() -> None:
+    waits = asyncio.Event()
+    closed: list[str] = []
+
+    async def waiting() -> AsyncIterator[AgentEvent]:
+        try:
+            yield TextDelta(text="a")
+            waits.set()
+            await asyncio.Event().wait()
+        finally:
+            closed.append("loop")
+
+    async def receive() -> Message:
+        await waits.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        pass
+
+    scope = {**SCOPE, "query_string": b"", "headers": [(b"x-ag-ui-client-version", b"0.0.36")]}
+    with anyio.fail_after(10):
+        await AGUIMiddleware(AgentEventResponse(waiting(), thread_id="t", run_id="r"))(scope, receive, send)
     assert closed == ["loop"]
 
 
@@ -198,7 +225,7 @@ async def test_cancelling_the_request_closes_the_loop() -> None:
     async def send(message: Message) -> None:
         pass
 
-    with fail_after(10):
+    with anyio.fail_after(10):
         response = AgentEventResponse(waiting(), thread_id="t", run_id="r")
         request = asyncio.create_task(response(SCOPE, never, send))
         await waits.wait()
@@ -220,8 +247,25 @@ async def test_first_event_leaves_before_the_loop_says_a_second() -> None:
         if b"first" in message.get("body", b""):
             seen.set()
 
-    with fail_after(10):
+    with anyio.fail_after(10):
         await AgentEventResponse(answering(), thread_id="t", run_id="r")(SCOPE, never, send)
+
+
+def test_response_runs_on_trio() -> None:
+    sent: list[bytes] = []
+
+    async def speaking() -> AsyncIterator[AgentEvent]:
+        await anyio.lowlevel.checkpoint()
+        yield FINISHED
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+
+    async def respond() -> None:
+        await AgentEventResponse(speaking(), thread_id="t", run_id="r")(SCOPE, never, send)
+
+    anyio.run(respond, backend="trio")
+    assert b"RUN_FINISHED" in b"".join(sent)
 
 
 async def test_loop_that_raises_is_raised_after_the_client_was_told() -> None:
