@@ -73,6 +73,7 @@ class Stream:
         """Let filters do what they do before the first event."""
         if not self._doubtful:
             await self._run(self._chain.start())
+            self.ended = self._chain.ended
 
     async def feed(self, chunk: bytes) -> None:
         """Take the next bytes; what becomes of them has been written when this returns, except for what a filter holds."""
@@ -117,6 +118,8 @@ class Stream:
             else:
                 await self._chain.fail(EventTooLarge())
             self.ended = self._chain.ended
+            if self._out and not self._plan.composition.together:
+                await self._flush()  # a filter may wait long over the next item
         if last and not self.ended:
             await self._chain.finish()
 
@@ -164,10 +167,8 @@ class Stream:
                 raise Undeliverable(error) from error
 
     async def _flush(self) -> None:
-        out = self._out
-        if out:
-            self._out = []
-            frames = [_with_fields(out, index) for index in range(len(out))]
+        if self._out:
+            frames, self._out = _frames(self._out), []
             await self._write(frames[0] if len(frames) == 1 else b"".join(frames))
 
     async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
@@ -212,12 +213,20 @@ def _is_event(data: bytes, types: frozenset[str] | None = None) -> bool:
     return types is None or event.type in types
 
 
-def _with_fields(out: list[bytes | Event], index: int) -> bytes:
-    """One frame. Of the events that came of one frame, the last takes its `id` and `retry`: only then is it all there."""
-    event = out[index]
-    if isinstance(event, bytes):
-        return event
-    fields: Fields = event.fields
-    last = all(isinstance(later, bytes) or later.fields is not fields for later in out[index + 1 :])
-    name = event.type.encode() if fields.event in _TYPE_NAMES else fields.event
-    return encode(event.raw, Fields(fields.id if last else None, name, fields.retry if last else None))
+def _frames(out: list[bytes | Event]) -> list[bytes]:
+    """The frames of a flush. Of the events that came of one frame, the last takes its `id` and `retry`: only then is it
+    all there.
+    """
+    frames: list[bytes] = []
+    taken: set[int] = set()
+    for event in reversed(out):
+        if isinstance(event, bytes):
+            frames.append(event)
+            continue
+        fields: Fields = event.fields
+        first = id(fields) in taken
+        taken.add(id(fields))
+        # A name that is the event's type follows it; any other is the server's own.
+        name = event.type.encode() if fields.event in _TYPE_NAMES and event.type in _TYPES else fields.event
+        frames.append(encode(event.raw, Fields(None if first else fields.id, name, None if first else fields.retry)))
+    return frames[::-1]
