@@ -1,0 +1,71 @@
+"""The streams of the proof: every case of the corpus, and a few hundred drawn runs that are always the same ones."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from agui_middleware import rewrite
+from tests.clients.client import Run
+from tests.clients.corpus import Corpus
+from tests.strategies import Json, plain, runs
+
+DRAWN = 300
+SEED = 20261130
+
+
+@dataclass(frozen=True)
+class Case:
+    """One stream that 1.0.0 accepts, with its request."""
+
+    name: str
+    run: Run
+
+    @property
+    def events(self) -> list[Json]:
+        """The events of the stream, however it is framed."""
+        return events_of(rewrite(self.run.stream))
+
+    def sent(self, stream: bytes) -> Run:
+        """The same request, answered with another stream."""
+        return Run(stream, self.run.messages, self.run.state)
+
+
+def events_of(stream: bytes) -> list[Json]:
+    """The events of a stream in the framing that the middleware writes."""
+    frames = stream.decode("utf-8", "surrogatepass").split("\n\n")
+    lines = [line for frame in frames for line in frame.split("\n") if line.startswith("data: ")]
+    return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """All of them. Left out are the bodies without a single event: there is no run in them to be read."""
+    drawn = (Case(f"drawn:{index}", Run(plain(events))) for index, events in enumerate(_drawn()))
+    return tuple(case for case in [*_corpus(), *drawn] if case.events)
+
+
+def _corpus() -> Iterator[Case]:
+    for case in Corpus.load().cases:
+        yield Case(case.name, case.run)
+
+
+def _drawn() -> list[list[Json]]:
+    collected: list[list[Json]] = []
+
+    @seed(SEED)
+    @settings(database=None, deadline=None, max_examples=DRAWN, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(runs())
+    def collect(events: list[Json]) -> None:
+        collected.append(json.loads(json.dumps(events)))
+
+    collect()
+    return collected
+
+
+def stream(*events: dict[str, Any]) -> bytes:
+    """Events as the bytes of a response."""
+    return plain(events)
