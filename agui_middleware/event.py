@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 from pydantic import BaseModel
 
 from agui_middleware import json_scan
-from agui_middleware.json_object import JsonObject, MalformedEvent, cut
+from agui_middleware.json_object import JsonObject, MalformedEvent, cut, decode
 
 __all__ = ["UNSET", "Event", "EventType", "Head", "JsonObject", "MalformedEvent", "as_event"]
 
@@ -94,12 +94,12 @@ class Event(JsonObject):
         if not isinstance(type, str):
             raise TypeError(f"an event's type is a string, not {type!r}")
         super().__init__({"type": str(type), **members})
-        self.head = Head(str(type), **{name: members[name] for name in members.keys() & _HEAD_MEMBERS})
+        self.head = Head(str(type), **{name: _plain(members[name], name) for name in members.keys() & _HEAD_MEMBERS})
         self.fields = None
 
     @classmethod
     def parse(cls, raw: bytes, fields: Any = None) -> "Event":
-        """Read one JSON object in UTF-8. Raises `MalformedEvent` where it is none, or has no string `type`."""
+        """Read one JSON object in UTF-8, on one line. Raises `MalformedEvent` where it is none, or has no string `type`."""
         try:
             head = _decode_head(raw)
         except (ValueError, RecursionError):
@@ -140,12 +140,15 @@ class Event(JsonObject):
         return shorter if getattr(shorter.head, name) is UNSET else None
 
     def _derive(self, members: dict[str, Any]) -> "Event":
-        if not isinstance(members.get("type"), str | Raw):
+        before, head = self.members(), {}
+        for name in members.keys() & _HEAD_MEMBERS:
+            value = members[name]
+            head[name] = getattr(self.head, name) if value is before.get(name) else _plain(value, name)
+        if not isinstance(head.get("type"), str):
             raise TypeError("an event keeps a string 'type'")
         derived = Event.__new__(Event)
         JsonObject.__init__(derived, members)
-        head = {name: members[name] for name in _HEAD_MEMBERS if name in members}
-        derived.head = Head(**{k: getattr(self.head, k) if type(v) is Raw else v for k, v in head.items()})
+        derived.head = Head(**head)
         derived.fields = self.fields
         return derived
 
@@ -158,11 +161,27 @@ def as_event(value: object) -> Event:
     if isinstance(value, Event):
         return value
     if isinstance(value, BaseModel):
-        # The protocol's members are camelCase aliases, and an optional one is omitted, never null.
-        value = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+        value = _members_of_model(value)
     if not isinstance(value, Mapping):
         raise TypeError(f"a filter yields events, mappings or pydantic models, not {type(value).__name__}")
     return Event(**value)
+
+
+def _members_of_model(model: BaseModel) -> dict[str, Any]:
+    """Its members under their camelCase aliases. An optional one that is not set is omitted, never null; a required one,
+    such as the snapshot of a state, may well be null.
+    """
+    fields = type(model).model_fields.items()
+    null = {
+        field.serialization_alias or name: None
+        for name, field in fields
+        if field.is_required() and getattr(model, name) is None
+    }
+    return {**null, **model.model_dump(mode="json", by_alias=True, exclude_none=True)}
+
+
+def _plain(value: Any, name: str) -> Any:
+    return decode(bytes(value), name) if type(value) is Raw else value
 
 
 def _scan_head(raw: bytes) -> Head:

@@ -58,7 +58,8 @@ class JsonObject(Mapping[str, Any]):
         """
         if self._raw is None:
             assert self._members is not None  # one of the two is always there
-            self._raw = encode(self._members)
+            # A line end can only be white space in a `Raw` that somebody put in, and would break the frame.
+            self._raw = encode(self._members).replace(b"\n", b" ").replace(b"\r", b" ")
         return self._raw
 
     def members(self) -> dict[str, Any]:
@@ -125,11 +126,17 @@ class JsonObject(Mapping[str, Any]):
         return type(self)(members)
 
 
+_LONGEST_REMEMBERED = 256  # times the size of the cache of `_needles`, this is what a process may keep for good
+
+
 def cut(raw: bytes, name: str, value: str) -> bytes | None:
     """`raw` without the only place that reads `,"name":"value"`; `None` where there is none, or more than one.
 
-    The place may be a nested member's, so the caller looks whether the result still has the member.
+    The place may be a nested member's, so the caller looks whether the result still has the member. Neither for a long
+    value: what is looked for is remembered.
     """
+    if len(value) > _LONGEST_REMEMBERED:
+        return None
     for needle in _needles(name, value):
         if raw.count(needle) == 1:
             return raw.replace(needle, b"", 1)
@@ -209,4 +216,7 @@ def _elements_of(raw: bytes) -> list[Raw]:
     try:
         return _decode_elements(raw)
     except (ValueError, RecursionError):
-        return [Raw(element) for element in json_scan.elements(raw)]
+        try:
+            return [Raw(element) for element in json_scan.elements(raw)]
+        except ValueError as error:
+            raise MalformedEvent(f"not a JSON array: {error}") from error
