@@ -14,7 +14,8 @@ from json.scanner import make_scanner
 from typing import Any, NoReturn
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_BRACKET = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# A string that is not closed reaches to the end: tried anew at each of its quotes, it would take quadratic time.
+_BRACKET = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 def members(data: bytes) -> dict[str, bytes]:
