@@ -123,7 +123,7 @@ class Decoder:
             else:
                 self._after_cr = ended.endswith(b"\r")
                 self._complete(line, items)
-        self.idle = not (self._size or self._pending or self._after_cr or self._closed or self._head)
+        self.idle = not (self._size or self._pending or self._after_cr or self._closed) and self._head is None
         return items
 
     def _behind_bom(self, chunk: bytes) -> bytes:
@@ -137,7 +137,7 @@ class Decoder:
 
     def _overflow(self, items: list[Item]) -> None:
         self._closed = True
-        self._data, self._fragments = [], []
+        self._data, self._fields, self._fragments = [], None, []
         items.append(TooLarge())
 
     def _complete(self, line: bytes, items: list[Item]) -> None:
