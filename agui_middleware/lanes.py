@@ -98,12 +98,11 @@ class Lanes:
         return next(iter(fitting.values())).owner
 
     def take(self, chunk: Event) -> Taken | None:
-        """What a chunk continues or opens; `None` where it fits nothing and the client is to reject it."""
-        type = chunk.head.type
-        try:
-            owner = self.owner_of(chunk)
-        except LookupError:
-            return None
+        """What a chunk continues or opens; `None` where it fits nothing and the client is to reject it.
+
+        Raises `LookupError` as `owner_of` does.
+        """
+        type, owner = chunk.head.type, self.owner_of(chunk)
         held, id = self.open.get(owner), getattr(chunk.head, ID_OF[type])
         if held is not None and held.type == type and id in (UNSET, held.id):
             return Taken(held, None, False)

@@ -34,6 +34,7 @@ _SPANS: Final = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_M
 _CLOSERS: Final = frozenset({"TEXT_MESSAGE_END", "TOOL_CALL_END", "REASONING_MESSAGE_END"})
 _OF_THE_RUN: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_SNAPSHOT", "STATE_DELTA"})
 _KNOWN: Final = frozenset(EventType)
+LIFECYCLE: Final = frozenset({"SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
 
 
 def tagged(tag: Any) -> bool:
@@ -163,6 +164,8 @@ class Ownership:
         if head.type == "RUN_STARTED":
             self._steps = Steps()
             self._open.clear()
+        if head.type in LIFECYCLE:
+            return True
         if head.type in _OF_THE_RUN or head.type == "MESSAGES_SNAPSHOT":
             return False
         return tagged(head.subagentRunId) or self._names_owned(event)

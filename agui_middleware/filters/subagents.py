@@ -5,11 +5,10 @@ from enum import StrEnum
 
 from agui_middleware.event import UNSET, Event, JsonObject, MalformedEvent
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
-from agui_middleware.filters.ownership import Ownership, Steps
+from agui_middleware.filters.ownership import LIFECYCLE, Ownership, Steps
 from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lanes
 from agui_middleware.messages import edit_interrupts, edit_messages, edit_object
 
-_LIFECYCLE = frozenset({"SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
 _STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
 
 
@@ -62,7 +61,7 @@ async def inline(events: AsyncIterator[Event], context: Context) -> AsyncIterato
             yield untag(chunks.shown(chunks.named(event)))
             continue
         chunks.passed(event)
-        if type in _LIFECYCLE or (type in _STEPS and steps.take(event.head)):
+        if type in LIFECYCLE or (type in _STEPS and steps.take(event.head)):
             continue
         chunks.closed(type)
         yield untag(event)
