@@ -81,13 +81,20 @@ class Chain:
         self._dead = len(self._pumps)
 
     async def close(self) -> None:
-        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound."""
+        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound; so it is
+        where the task is cancelled meanwhile, which is raised in the end.
+        """
+        stopped: BaseException | None = None
         for pump in self._pumps:
             if pump is not None:
                 try:
                     await pump.close()
                 except Exception:
                     logger.exception("a filter raised while it was being closed")
+                except BaseException as error:
+                    stopped = error
+        if stopped is not None:
+            raise stopped
 
     async def _deliver(self, index: int, event: Any) -> None:
         if index <= self._dead:
