@@ -1,7 +1,7 @@
 """Which release of @ag-ui/client reads a response, and how a request tells it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, total_ordering
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl
@@ -78,22 +78,21 @@ def known(version: ClientVersion) -> ClientVersion | None:
     return max((release for release in RELEASES if release <= version), default=RELEASES[0])
 
 
-def from_headers(headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> list[str]:
-    """What the request says in the first of `names` that it carries; one entry for each time."""
-    for name in names:
-        wanted = name.lower().encode("latin-1")
-        if values := [value.decode("latin-1") for key, value in headers if key.lower() == wanted]:
-            return values
-    return []
+def advertised(headers: Iterable[tuple[bytes, bytes]], query: bytes, names: Sequence[str]) -> Iterator[list[str]]:
+    """What the request says under each of `names` that it carries, in its headers and then in its query.
 
-
-def from_query(query: bytes, names: Iterable[str]) -> list[str]:
-    """What the query says under the first of `names` that it carries; needs no CORS preflight, unlike a header."""
-    fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    for name in names:
-        if values := [value for key, value in fields if key.lower() == name.lower()]:
-            return values
-    return []
+    One entry for each time that it says so. A query parameter needs no CORS preflight, unlike a header.
+    """
+    if headers:
+        fields = [(name.decode("latin-1").lower(), value) for name, value in headers]
+        for name in names:
+            if values := [value.decode("latin-1") for key, value in fields if key == name.lower()]:
+                yield values
+    if query:
+        parameters = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+        for name in names:
+            if values := [value for key, value in parameters if key.lower() == name.lower()]:
+                yield values
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -117,12 +116,14 @@ def from_body(body: bytes) -> ClientVersion | None:
     return ClientVersion(int(match[1]), int(match[2]), 0) if match else None
 
 
-@lru_cache(maxsize=256)
-def parse_advertised(values: tuple[str, ...]) -> ClientVersion | None:
+def parse_advertised(values: Sequence[str]) -> ClientVersion | None:
     """One value that names a release; anything else, or more than one, counts as absent."""
-    if len(values) != 1:
-        return None
+    return _parsed(values[0]) if len(values) == 1 and len(values[0]) <= _MAX_LENGTH else None
+
+
+@lru_cache(maxsize=256)
+def _parsed(value: str) -> ClientVersion | None:
     try:
-        return ClientVersion.parse(values[0])
+        return ClientVersion.parse(value)
     except ValueError:
         return None

@@ -109,15 +109,12 @@ class AGUIMiddleware:
         return default, self._identify is not None or default is None or default >= clients.FIRST_WITH_PROTOCOL_VERSION
 
     def _advertised(self, scope: Scope) -> ClientVersion | None:
-        names = self.settings.headers
-        for values in (clients.from_headers(scope["headers"], names), clients.from_query(scope["query_string"], names)):
-            version = clients.parse_advertised(tuple(values))
+        fields, query = scope.get("headers", ()), scope.get("query_string", b"")
+        for values in clients.advertised(fields, query, self.settings.headers):
+            version = clients.parse_advertised(values)
             if version is not None:
                 return version
-            if values:
-                self._tell_once(
-                    "advertised", "a client's release could not be read and counts as absent: %.80r", values
-                )
+            self._tell_once("advertised", "a client's release could not be read and counts as absent: %.80r", values)
         return None
 
     def _plan(self, index: int, client: ClientVersion | None) -> Plan:
@@ -132,7 +129,10 @@ class AGUIMiddleware:
         if self.settings.warn:
             logger.warning("%s", loss)
         if self._on_loss is not None:
-            self._on_loss(loss)
+            try:
+                self._on_loss(loss)
+            except Exception:
+                logger.exception("the hook for losses raised")
 
     def _report_compressed(self, coding: str) -> None:
         message = "a stream compressed with %s passes unread; put the compression outside AGUIMiddleware"
@@ -173,7 +173,7 @@ def readable(scope: Scope) -> Scope:
     """A copy of an HTTP scope that asks the app for a body that can be read here: whole, in the clear, in messages."""
     extensions: dict[str, Any] = scope.get("extensions") or {}
     kept = {name: value for name, value in extensions.items() if name not in headers.UNREAD_EXTENSIONS}
-    return {**scope, "headers": headers.for_readable_body(scope["headers"]), "extensions": kept}
+    return {**scope, "headers": headers.for_readable_body(scope.get("headers", ())), "extensions": kept}
 
 
 def _resolve(index: int, route: Route, named: Mapping[str, Filter]) -> list[Filter]:
