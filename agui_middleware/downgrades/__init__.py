@@ -8,11 +8,21 @@ value that is not empty: the duties are those of AG-UI's page on versioning.
 from typing import NamedTuple
 
 from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades.binary_parts import modern_media
 from agui_middleware.downgrades.chunks import expand_chunks
 from agui_middleware.downgrades.differences import Difference
+from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.guard import TOLERANT, guard
+from agui_middleware.downgrades.input_echo import report_input_echo
+from agui_middleware.downgrades.input_lists import with_input_lists
+from agui_middleware.downgrades.interrupts import report_outcomes
+from agui_middleware.downgrades.media_parts import media_as_binary
+from agui_middleware.downgrades.outcomes import readable_outcomes
 from agui_middleware.downgrades.protocol_version import without_protocol_version
+from agui_middleware.downgrades.result_parts import join_result_parts
 from agui_middleware.downgrades.subagents import report_subagents
+from agui_middleware.downgrades.unknown_members import without_unknown_members
+from agui_middleware.downgrades.user_parts import join_user_parts
 from agui_middleware.filters.contract import Filter
 
 __all__ = ["DOWNGRADES", "SUBAGENTS", "Difference", "Downgrade", "filters_for", "needed_by"]
@@ -78,6 +88,78 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "1.0.0",
         without_protocol_version,
         "speaks no version of the protocol; a stream that was translated may not claim one",
+    ),
+    Downgrade(
+        "result-parts",
+        "1.0.0",
+        join_result_parts,
+        "rejects a tool result that is a list of content parts",
+        lost="all but the text of a tool result",
+    ),
+    Downgrade(
+        "unknown-members",
+        "1.0.0",
+        without_unknown_members,
+        "rejects messages and content parts of a kind that AG-UI 1.0 does not know, which 1.0.0 leaves out",
+    ),
+    Downgrade(
+        "binary-parts",
+        "1.0.0",
+        modern_media,
+        "keeps the content parts from before media had a kind, which 1.0.0 turns into media parts",
+        oldest="0.0.41",
+    ),
+    Downgrade(
+        "file-sources",
+        "1.0.0",
+        without_file_sources,
+        "rejects media whose source is a provider's handle",
+        lost="the media that are named by a handle",
+        oldest="0.0.41",
+    ),
+    Downgrade(
+        "outcomes",
+        "1.0.0",
+        readable_outcomes,
+        "rejects the outcome `cancelled`, and members of an outcome that it does not know",
+        lost="that a run was cancelled: it reads as success",
+        oldest="0.0.54",
+    ),
+    Downgrade(
+        "input-lists",
+        "1.0.0",
+        with_input_lists,
+        "rejects an input echo without `tools` or `context`",
+        oldest="0.0.41",
+    ),
+    Downgrade(
+        "interrupts",
+        "0.0.54",
+        report_outcomes,
+        "ignores how a run ended",
+        lost="that a run waits for an answer, or was cancelled: it reads as success",
+    ),
+    Downgrade(
+        "media-parts",
+        "0.0.49",
+        media_as_binary,
+        "knows media as parts of the type `binary`",
+        lost="what a part says about its media, the file name apart",
+        oldest="0.0.41",
+    ),
+    Downgrade(
+        "user-parts",
+        "0.0.41",
+        join_user_parts,
+        "rejects a user message that is a list of content parts",
+        lost="all but the text of a user message",
+    ),
+    Downgrade(
+        "input-echo",
+        "0.0.41",
+        report_input_echo,
+        "ignores the input echo of a run",
+        lost="messages that only an input echo brings",
     ),
 )
 """The shapes, newest first: the order in which a plan applies them."""

@@ -1,4 +1,4 @@
-"""The minimal proof of a row: what the releases that need it do with a stream that holds its shape, without it and with it."""
+"""The minimal proof of a row: what releases that need it make of a stream with its shape, without the row and with it."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence

@@ -24,7 +24,7 @@ def test_lists_that_are_there_stay() -> None:
 
 
 def test_releases_that_ignore_the_echo_get_it_as_it_is(client: StartClient, caplog: pytest.LogCaptureFixture) -> None:
-    events = [echo(USER), {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}, FINISHED]
+    events = [echo(USER, tools=[], context=[]), {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}, FINISHED]
     assert made("0.0.40", *events) == events
     assert losses(caplog, events, "0.0.40") == ["input echo"]
     assert Minimal(client, "input-echo").proves(*events, run=False).messages == []

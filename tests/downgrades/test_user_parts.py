@@ -4,7 +4,7 @@ from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClie
 
 TEXT: Json = {"type": "text", "text": "what is "}
 MORE: Json = {"type": "text", "text": "this?"}
-IMAGE: Json = {"type": "image", "source": {"type": "url", "value": "a"}}
+IMAGE: Json = {"type": "binary", "mimeType": "image/png", "url": "a"}
 
 
 def snapshot(content: str | list[Json]) -> Json:

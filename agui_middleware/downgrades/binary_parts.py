@@ -1,0 +1,78 @@
+"""`binary` content parts, which was the only form of media before 0.0.49 and is none in 1.0.
+
+Agents from then still send them. 1.0.0 turns them into media parts of their kind, which every release from 0.0.49 on
+reads; one before takes them as they are. What is no binary part to an old client, 1.0.0 mends or leaves out, while the old
+client would reject the run.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades.content_parts import is_media
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import edit_elements, edit_messages
+
+_MEDIA_PARTS: Final = ClientVersion(0, 0, 49)
+_PLACES: Final = ("data", "url", "id")
+
+
+@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Turn `binary` parts into media parts, from 0.0.49 on; leave out what mirrors one, and what is neither.
+
+    A part that has nothing but an `id` is left to the client, since no media part can say it.
+    """
+    turns = context.client is None or context.client >= _MEDIA_PARTS
+    async for event in events:
+        yield edit_messages(event, lambda message: _edit(message, turns, context))
+
+
+def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:
+    media = [part for part in message.elements("content") or () if isinstance(part, JsonObject) and is_media(part)]
+
+    def edit(part: JsonObject) -> JsonObject | None:
+        if part.get("type") != "binary":
+            return part
+        modern = _modern(part)
+        if modern is not None and any(_mirrors(modern, other) for other in media):
+            return None
+        if _is_read(part) and not (turns and modern is not None):
+            return part
+        if modern is None:
+            context.lost("binary parts", "media that say neither their type nor where they are")
+            return None
+        return JsonObject(modern)
+
+    return edit_elements(message, "content", edit)
+
+
+def _is_read(part: JsonObject) -> bool:
+    """Whether the releases before 1.0.0 read a binary part."""
+    values = [part.get(name, "") for name in (*_PLACES, "filename")]
+    return isinstance(part.get("mimeType"), str) and all(isinstance(v, str) for v in values) and any(values[:3])
+
+
+def _modern(part: JsonObject) -> dict[str, Any] | None:
+    """The media part that 1.0.0 makes of a binary one; `None` where it can make none."""
+    mime_type = part.get("mimeType")
+    place = next((name for name in _PLACES[:2] if part.get(name)), None)
+    if not isinstance(mime_type, str) or place is None:
+        return None
+    kind = mime_type.partition("/")[0]
+    type = kind if kind in ("image", "audio", "video") and "/" in mime_type else "document"
+    modern: dict[str, Any] = {"type": type, "source": {"type": place, "value": part[place], "mimeType": mime_type}}
+    if part.get("filename"):
+        modern["metadata"] = {"filename": part["filename"]}
+    return modern
+
+
+def _mirrors(modern: dict[str, Any], part: JsonObject) -> bool:
+    """Whether a media part says all that the `modern` form of a binary one says: agents send both, for old clients."""
+    source, metadata = part.object("source"), part.object("metadata")
+    if part["type"] != modern["type"] or source is None:
+        return False
+    name = None if metadata is None else metadata.get("filename")
+    named = "metadata" not in modern or name == modern["metadata"]["filename"]
+    return named and all(source.get(name) == value for name, value in modern["source"].items())

@@ -1,0 +1,26 @@
+"""Media that are named by a provider's handle: parts whose `source` is of type `file`.
+
+They came with 1.0.0; a client before it rejects the run. A `binary` part could carry the handle as its `id`, but the client
+posts that part back with its next run, and an agent of today rejects it: the part goes.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.downgrades.content_parts import edit_parts, is_media
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+
+
+@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+async def without_file_sources(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Drop the parts of messages whose source is a file."""
+
+    def keep(part: JsonObject) -> JsonObject | None:
+        source = part.object("source") if is_media(part) else None
+        if source is None or source.get("type") != "file":
+            return part
+        context.lost("file sources", "media that a message names by a provider's handle", "1.0.0")
+        return None
+
+    async for event in events:
+        yield edit_parts(event, keep)

@@ -1,0 +1,21 @@
+"""The echo of the run's input in RUN_STARTED.
+
+Up to 0.0.40 a client does not know it, and a message that stands nowhere else does not reach its conversation. It usually
+restates what the client has posted. A snapshot in its place would delete what the agent's input leaves out, and a text
+message would double what the client has: neither is worth it.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import messages_of
+
+
+@touches("RUN_STARTED")
+async def report_input_echo(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Report the loss of messages that an input echo may bring; change nothing."""
+    async for event in events:
+        if messages_of(event):
+            context.lost("input echo", "messages that only the input in RUN_STARTED brings", "0.0.41")
+        yield event

@@ -1,0 +1,20 @@
+"""Runs that pause for an answer.
+
+Before 0.0.54 a client ignores the outcome of a run: an interrupt is not shown and cannot be answered, and a cancelled run
+reads as one that succeeded.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import Context, touches
+
+
+@touches("RUN_FINISHED")
+async def report_outcomes(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Report the loss of an outcome other than success; change nothing."""
+    async for event in events:
+        outcome = event.object("outcome")
+        if outcome is not None and outcome.get("type") in ("interrupt", "cancelled"):
+            context.lost("interrupts", "that the run waits for an answer, or was cancelled", "0.0.54")
+        yield event

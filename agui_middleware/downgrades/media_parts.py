@@ -1,0 +1,51 @@
+"""Media as parts of their kind: `image`, `audio`, `video` and `document`.
+
+Releases 0.0.41 to 0.0.48 know one kind, `binary`, with the type and the address or data at its top level, and reject the
+others. It requires a MIME type where a part of today may leave it to its kind; then the kind is what it says.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from agui_middleware.downgrades.content_parts import edit_parts, is_media
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+
+_MIME_TYPE: Final = {
+    "image": "image/*",
+    "audio": "audio/*",
+    "video": "video/*",
+    "document": "application/octet-stream",
+}
+_SOURCES: Final = ("data", "url")  # and the members of a binary part in which their values stand
+
+
+@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+async def media_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Turn the media of messages into `binary` parts. A part without a value would be rejected, and goes."""
+
+    def turn(part: JsonObject) -> JsonObject | None:
+        source = part.object("source") if is_media(part) else None
+        if source is None or not _is_well_formed(source):
+            return part
+        if part.get("metadata") not in (None, metadata := _kept(part.get("metadata"))):
+            context.lost("media metadata", "what a part says about its image, audio, video or document", "0.0.49")
+        if not source["value"]:
+            return None
+        mime_type = source.get("mimeType", _MIME_TYPE[part["type"]])
+        return JsonObject({"type": "binary", "mimeType": mime_type, source["type"]: source["value"], **metadata})
+
+    async for event in events:
+        yield edit_parts(event, turn)
+
+
+def _is_well_formed(source: JsonObject) -> bool:
+    if not isinstance(source.get("value"), str):
+        return False
+    return source.get("type") in _SOURCES and isinstance(source.get("mimeType", ""), str)
+
+
+def _kept(metadata: Any) -> dict[str, Any]:
+    """What a binary part has a member for: the file's name."""
+    name = metadata.get("filename") if isinstance(metadata, dict) else None
+    return {"filename": name} if isinstance(name, str) else {}

@@ -1,0 +1,29 @@
+"""Tool results in content parts.
+
+Before 1.0.0 the content of a tool result is a string, in TOOL_CALL_RESULT as in a tool message, and a client rejects the
+run that brings a list. Its text parts are joined; media have no place in a string, and no placeholder is put there.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.downgrades.content_parts import Holder, joined
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import edit_messages
+
+
+@touches("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+async def join_result_parts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Join the text parts of tool results, the empty string where there are none."""
+
+    def join(holder: Holder) -> Holder:
+        holder, lossy = joined(holder)
+        if lossy:
+            context.lost("result parts", "what a tool's result holds beside its text", "1.0.0")
+        return holder
+
+    async for event in events:
+        if event.head.type == "TOOL_CALL_RESULT":
+            yield join(event)
+        else:
+            yield edit_messages(event, lambda message: join(message) if message.get("role") == "tool" else message)

@@ -1,0 +1,27 @@
+"""User messages in content parts.
+
+Up to 0.0.40 the content of a message is a string, and a client rejects the snapshot that brings a list.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.downgrades.content_parts import joined
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import edit_messages
+
+
+@touches("MESSAGES_SNAPSHOT")
+async def join_user_parts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Join the text parts of user messages, the empty string where there are none."""
+
+    def join(message: JsonObject) -> JsonObject:
+        if message.get("role") != "user":
+            return message
+        message, lossy = joined(message)
+        if lossy:
+            context.lost("user parts", "the media in a user's message", "0.0.41")
+        return message
+
+    async for event in events:
+        yield edit_messages(event, join)
