@@ -53,6 +53,8 @@ class Stream:
         self._doubtful = doubtful
         self._verify = verify
         self._held: list[bytes] = []  # of a doubtful stream, as it came
+        self._held_size = 0
+        self._limit = max_event_bytes  # of what is held, comments between the lines of one event included
         self._unsettled: list[Item] = []  # the same, decoded
         self._raw = False  # no AG-UI: everything passes as it comes
         self._out: list[bytes | Event] = []  # frames; an event, where its SSE fields are yet to be put
@@ -177,14 +179,15 @@ class Stream:
         Comments before the first event pass as they come, so that a slow agent's pings arrive.
         """
         self._held.append(chunk)
+        self._held_size += len(chunk)
         self._unsettled += items
-        first = next((item for item in self._unsettled if not _is_silent(item)), None)
+        first = next((item for item in items if not _is_silent(item)), None)
         if type(first) is Frame and _is_event(first.data or b"", _TYPES):
             self._doubtful = False
             self._held, items = [], self._unsettled
             await self.start()
             return items
-        if first is not None:
+        if first is not None or self._held_size > self._limit:
             await self._pass_raw()
         elif self._decoder.idle:
             await self._write_held()
@@ -196,7 +199,7 @@ class Stream:
 
     async def _write_held(self) -> None:
         held = b"".join(self._held)
-        self._held, self._unsettled = [], []
+        self._held, self._held_size, self._unsettled = [], 0, []
         if held:
             await self._write(held)
 
