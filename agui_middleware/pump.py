@@ -120,7 +120,9 @@ class Pump(Generic[In, Out]):
             await _aclose(outputs)
 
 
-async def _aclose(outputs: AsyncIterator[Any]) -> None:
+async def _aclose(outputs: object) -> None:
+    if isinstance(outputs, Coroutine):
+        outputs.close()  # no generator: a filter that forgot to yield
     close = getattr(outputs, "aclose", None)
     if close is None:
         return
