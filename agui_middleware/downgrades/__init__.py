@@ -95,6 +95,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         join_result_parts,
         "rejects a tool result that is a list of content parts",
         lost="all but the text of a tool result",
+        differs=(Difference.RESULT_TEXT,),
     ),
     Downgrade(
         "unknown-members",
@@ -108,6 +109,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         modern_media,
         "keeps the content parts from before media had a kind, which 1.0.0 turns into media parts",
         oldest="0.0.41",
+        differs=(Difference.BINARY_HANDLES,),
     ),
     Downgrade(
         "file-sources",
@@ -116,6 +118,16 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "rejects media whose source is a provider's handle",
         lost="the media that are named by a handle",
         oldest="0.0.41",
+        differs=(Difference.WITHOUT_HANDLES,),
+    ),
+    Downgrade(
+        "part-members",
+        "1.0.0",
+        None,
+        "keeps no `id` with a content part, and no `metadata` with a text",
+        lost="what a part says beside its content",
+        oldest="0.0.41",
+        differs=(Difference.WITHOUT_PART_MEMBERS,),
     ),
     Downgrade(
         "outcomes",
@@ -146,6 +158,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "knows media as parts of the type `binary`",
         lost="what a part says about its media, the file name apart",
         oldest="0.0.41",
+        differs=(Difference.MEDIA_AS_BINARY,),
     ),
     Downgrade(
         "user-parts",
@@ -153,6 +166,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         join_user_parts,
         "rejects a user message that is a list of content parts",
         lost="all but the text of a user message",
+        differs=(Difference.USER_TEXT,),
     ),
     Downgrade(
         "input-echo",
@@ -160,6 +174,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         report_input_echo,
         "ignores the input echo of a run",
         lost="messages that only an input echo brings",
+        differs=(Difference.WITHOUT_ECHO,),
     ),
 )
 """The shapes, newest first: the order in which a plan applies them."""

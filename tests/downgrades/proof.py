@@ -8,6 +8,7 @@ from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import Difference, needed_by
 from tests.clients.client import Client, Outcome
 from tests.clients.corpus import REFERENCE
+from tests.downgrades import content_projections  # noqa: F401  # registers its projections
 from tests.downgrades.cases import Case, cases
 from tests.downgrades.projections import End, projected
 
