@@ -34,7 +34,7 @@ def on_every_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return cast(Callable[..., None], run)
 
 
-def run_clean(scenario: Callable[[], Awaitable[None]], loop: str = "asyncio") -> None:
+def run_clean(scenario: Callable[[], Awaitable[None]], loop: str = "asyncio", seconds: float = TIMEOUT) -> None:
     """Run `scenario` and fail if it leaves a task, a running async generator, a file descriptor or a stray report.
 
     Stray reports are what nobody raises: "Task exception was never retrieved", "coroutine was never awaited",
@@ -43,7 +43,7 @@ def run_clean(scenario: Callable[[], Awaitable[None]], loop: str = "asyncio") ->
     _run(loop, anyio.lowlevel.checkpoint)  # uvloop keeps the descriptors that its first run opened
     before = file_descriptors()
     with stray_reports() as reports, only_new_objects():
-        _run(loop, _supervised, scenario, reports)
+        _run(loop, _supervised, scenario, reports, seconds)
         gc.collect()
     assert not reports, reports
     assert file_descriptors() <= before
@@ -54,13 +54,13 @@ def _run(loop: str, scenario: Callable[..., Awaitable[None]], *arguments: Any) -
     anyio.run(scenario, *arguments, backend=backend, backend_options=options)
 
 
-async def _supervised(scenario: Callable[[], Awaitable[None]], reports: list[str]) -> None:
+async def _supervised(scenario: Callable[[], Awaitable[None]], reports: list[str], seconds: float) -> None:
     on_trio = trio.lowlevel.in_trio_run()
     if not on_trio:
         handle = asyncio.get_running_loop().set_exception_handler
         handle(lambda _, context: reports.append(str(context)))
     tasks = living_tasks(on_trio)
-    with anyio.fail_after(TIMEOUT):
+    with anyio.fail_after(seconds):
         await scenario()
     gc.collect()
     assert living_tasks(on_trio) <= tasks
