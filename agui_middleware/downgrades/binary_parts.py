@@ -2,7 +2,7 @@
 
 Agents from then still send them. 1.0.0 turns them into media parts of their kind, which every release from 0.0.49 on
 reads; one before takes them as they are. What is no binary part to an old client, 1.0.0 mends or leaves out, while the old
-client would reject the run.
+client would reject the run. The null that agents write for the `metadata` of a media part, 1.0.0 reads as none.
 """
 
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.content_parts import is_media
-from agui_middleware.event import Event, JsonObject
+from agui_middleware.event import UNSET, Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 from agui_middleware.messages import edit_elements, edit_messages
 
@@ -34,7 +34,7 @@ def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:
 
     def edit(part: JsonObject) -> JsonObject | None:
         if part.get("type") != "binary":
-            return part
+            return part.without("metadata") if is_media(part) and part.get("metadata", UNSET) is None else part
         modern = _modern(part)
         if modern is not None and any(_mirrors(modern, other) for other in media):
             return None

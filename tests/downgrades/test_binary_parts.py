@@ -71,3 +71,8 @@ def test_releases_before_media_parts_get_binary_parts_as_they_are(client: StartC
     events = [STARTED, snapshot(part), FINISHED]
     assert made("0.0.48", *events) == made("0.0.41", *events) == events
     assert Minimal(client, "binary-parts").original("0.0.41", events[1]).messages == events[1]["messages"]
+
+
+def test_a_media_part_loses_the_metadata_that_is_null(client: StartClient) -> None:
+    end = Minimal(client, "binary-parts").proves(snapshot(media(metadata=None)), alike=False)
+    assert end.messages == snapshot(media())["messages"]
