@@ -73,8 +73,8 @@ class AGUIMiddleware:
             return plan if spoken is None else self._plan(index, clients.known(spoken))
 
         def make_stream(plan: Plan, write: Write) -> Stream:
-            context = Context(plan.client, route, scope, self._report_loss)
             limit, debug = self.settings.max_event_bytes, self.settings.debug
+            context = Context(plan.client, route, scope, self._report_loss, limit)
             return Stream(plan, context, write, limit, doubtful=route is _EVERY_PATH, verify=debug)
 
         vary = self.settings.headers if route.client is None and self._identify is None else []

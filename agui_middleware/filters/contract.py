@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import Event
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ class Context:
     - `client`: the release of @ag-ui/client that reads the stream, `None` for one that reads everything.
     - `route`: the route that matched, `None` outside a server (`rewrite`).
     - `scope`: the ASGI scope of the request, empty outside a server.
+    - `max_event_bytes`: how much all filters together may hold back for the response, see `hold`.
     """
 
-    __slots__ = ("_lost", "_on_loss", "client", "route", "scope")
+    __slots__ = ("_held", "_lost", "_on_loss", "client", "max_event_bytes", "route", "scope")
 
     def __init__(
         self,
@@ -29,12 +31,15 @@ class Context:
         route: "Route | None" = None,
         scope: Mapping[str, Any] | None = None,
         on_loss: Callable[["Loss"], None] | None = None,
+        max_event_bytes: int = 10 * 1024 * 1024,
     ) -> None:
         self.client = client
         self.route = route
         self.scope: Mapping[str, Any] = {} if scope is None else scope
+        self.max_event_bytes = max_event_bytes
         self._on_loss = on_loss
         self._lost: set[str] = set()
+        self._held = 0
 
     def lost(self, shape: str, why: str, since: str | None = None) -> None:
         """Report that something was removed that the client would have shown: once a response and shape.
@@ -46,6 +51,21 @@ class Context:
             self._lost.add(shape)
             if self._on_loss is not None:
                 self._on_loss(Loss(shape, why, since, self))
+
+
+    def hold(self, event: Event) -> None:
+        """Count an event that a filter holds back, until it is `release`d.
+
+        Raises `EventTooLarge` where all that is held for this response takes more than `max_event_bytes` of JSON. A filter
+        that has something open at the client closes it before it lets that out: the client is sent RUN_ERROR.
+        """
+        self._held += len(event.raw)
+        if self._held > self.max_event_bytes:
+            raise EventTooLarge
+
+    def release(self, event: Event) -> None:
+        """Count an event no longer."""
+        self._held -= len(event.raw)
 
 
 class Loss:
