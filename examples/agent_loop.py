@@ -1,7 +1,7 @@
-"""An agent loop with no framework, and no model, behind it: it delegates to two children at once.
+"""An agent loop with no framework, and no model, behind it: it delegates to two researchers at once.
 
-The researcher asks an archivist of its own, the reviewer fails. `python examples/agent_loop.py` serves the run to
-everybody at /agent, and without what the children do at /public.
+The one for Rome asks an archivist of its own, the one for Oslo fails. `python examples/agent_loop.py` serves the run with
+all of that at /agent, and without what the researchers do at /public.
 """
 
 import asyncio
@@ -37,46 +37,47 @@ PACE = 0.2
 
 async def agent(request: RunAgentInput) -> AsyncIterator[AgentEvent]:
     yield TurnStart(turn=1)
-    yield ThinkingDelta(text="Two questions, two colleagues.")
-    async for event in say("I ask two colleagues."):
+    yield ThinkingDelta(text="Two cities, two researchers.")
+    async for event in say("I ask two researchers."):
         yield event
-    yield ToolCall(id="call-1", name="research", input={"topic": "tides"})
-    yield ToolCall(id="call-2", name="review", input={"draft": "tides.md"})
-    yield TurnUsage(usage=Usage(model="none", input_tokens=120, output_tokens=30))
-    async for event in together(inside("research", "call-1", researcher()), inside("review", "call-2", reviewer())):
+    yield ToolCall(id="call-1", name="research", input={"city": "Rome"})
+    yield ToolCall(id="call-2", name="research", input={"city": "Oslo"})
+    yield TurnUsage(usage=Usage(model="example", input_tokens=120, output_tokens=30))
+    async for event in together(inside("research", "call-1", rome()), inside("research", "call-2", oslo())):
         yield event
-    yield ToolResult(id="call-1", name="research", content="Twice a day.")
-    yield ToolResult(id="call-2", name="review", content="The reviewer is away.", is_error=True)
+    yield ToolResult(id="call-1", name="research", content="Rome: 753 BC.")
+    yield ToolResult(id="call-2", name="research", content="The archive of Oslo is closed.", is_error=True)
+    answer = "Rome is from 753 BC; of Oslo I could learn nothing."
     yield TurnStart(turn=2)
-    async for event in say("The tide comes twice a day."):
+    async for event in say(answer):
         yield event
-    yield Done(outcome=RunOutcome(status="finished", text="The tide comes twice a day."))
+    yield Done(outcome=RunOutcome(status="finished", text=answer))
 
 
-async def researcher() -> AsyncIterator[AgentEvent]:
+async def rome() -> AsyncIterator[AgentEvent]:
     yield TurnStart(turn=1)
-    yield ToolCall(id="call-1", name="archive", input={"shelf": 7})
-    async for event in inside("archive", "call-1", archivist()):
+    yield ToolCall(id="call-1", name="archive", input={"shelf": "Livy"})
+    async for event in inside("archive", "call-1", livy()):
         yield event
-    yield ToolResult(id="call-1", name="archive", content="Shelf 7, page 12.")
+    yield ToolResult(id="call-1", name="archive", content="Livy says 753 BC.")
     yield TurnStart(turn=2)
-    async for event in say("Twice a day."):
+    async for event in say("Rome: 753 BC."):
         yield event
-    usage = Usage(model="none", input_tokens=80, output_tokens=10)
-    yield Done(outcome=RunOutcome(status="finished", text="Twice a day.", usage=usage))
+    usage = Usage(model="example", input_tokens=80, output_tokens=10)
+    yield Done(outcome=RunOutcome(status="finished", text="Rome: 753 BC.", usage=usage))
 
 
-async def archivist() -> AsyncIterator[AgentEvent]:
-    async for event in say("Shelf 7, page 12."):
+async def livy() -> AsyncIterator[AgentEvent]:
+    async for event in say("I read Livy, who says 753 BC."):
         yield event
     yield Done(outcome=RunOutcome(status="finished"))
 
 
-async def reviewer() -> AsyncIterator[AgentEvent]:
+async def oslo() -> AsyncIterator[AgentEvent]:
     yield TurnStart(turn=1)
-    async for event in say("Let me see."):
+    async for event in say("I look for Oslo."):
         yield event
-    yield Done(outcome=RunOutcome(status="error", error="The reviewer is away."))
+    yield Done(outcome=RunOutcome(status="error", error="The archive of Oslo is closed."))
 
 
 async def say(text: str) -> AsyncIterator[AgentEvent]:

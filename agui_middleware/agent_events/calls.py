@@ -68,6 +68,11 @@ class Calls:
         """The newest call with this id of the loop's; noted as a call of `tool` if nothing has been heard of it."""
         return self._latest.get(id) or self._new(id, tool)
 
+    @property
+    def all_answered(self) -> bool:
+        """Whether there were calls, and all have their results: what a run waits for before its next turn."""
+        return bool(self._latest) and not self._open
+
     def is_open(self, id: str) -> bool:
         return id in self._open
 

@@ -49,11 +49,11 @@ async def to_agui(
 
     **Nested runs** are told apart for certain by the id of the call. Two children of one tool without ids are kept
     apart from the moment when one of them starts a turn that the other has already had, while more calls of the tool
-    are waiting than children are running (or the calls are not announced at all). Then a result goes to the child that
-    asked for it, a turn to the child that has come nearest to it, a whole text or a Done to the child whose text it
-    repeats, and everything else to the child that spoke last. So they stay apart if each says a run of things before
-    the other goes on; what two of them stream piece by piece in turns lands with the one that spoke last, and two
-    children that announce no turns are one until its Done.
+    are waiting than children are running (or the calls are not announced at all). From then on a result goes to the
+    child that asked for it; a turn to the child that has come nearest to it, and of several as near to one whose calls
+    have their results; a whole text or a Done to the child whose text it repeats; and everything else to the child that
+    spoke last. What two of them stream piece by piece in turns is not kept apart, and two children that announce no
+    turns are one until its Done.
 
     **Ids.** `new_id` makes the ids of messages, reasoning, results and subagents from readable names, by default
     `<run_id>-<name>`, as in `r1-research-turn-2-text`; it must not return the same id for two names, nor one of

@@ -87,6 +87,18 @@ def test_turn_goes_to_the_last_speaker_of_those_as_near() -> None:
     assert texts(events) == {"r1-ask": "a", "r1-ask-2": "b"}
 
 
+def test_turn_goes_past_the_last_speaker_that_waits_for_a_result() -> None:
+    turns: list[AgentEvent] = [
+        TurnStart(turn=1),
+        call("x", "look"),
+        result("x", "r", "look"),
+        TurnStart(turn=1),
+        call("y", "look"),
+    ]
+    events = said(*CALLS, *ask(*turns, TurnStart(turn=2)))
+    assert [event["subagentRunId"] for event in of_type("STEP_STARTED", events)] == ["r1-ask", "r1-ask-2", "r1-ask"]
+
+
 def test_turn_may_follow_what_came_before_any_turn() -> None:
     assert texts(said(*CALLS, *ask(piece("a"), TurnStart(turn=1), piece("b")))) == {"r1-ask": "ab"}
 

@@ -4,9 +4,12 @@ import asyncio
 import importlib
 from collections.abc import Callable
 
+import anyio
 import httpx
 import pytest
+from starlette.types import Message
 
+from agui_middleware.agent_events import AgentEventResponse
 from tests.clients.client import Client
 
 example = importlib.import_module("examples.agent_loop")
@@ -15,19 +18,19 @@ Clients = Callable[[str], Client]
 Line = tuple[str, str | None, str | list[str]]
 
 BEGINNING: list[Line] = [
-    ("reasoning", None, "Two questions, two colleagues."),
-    ("assistant", None, ["I ask two colleagues.", "research", "review"]),
-    ("tool", None, "Twice a day."),
-    ("tool", None, "The reviewer is away."),
+    ("reasoning", None, "Two cities, two researchers."),
+    ("assistant", None, ["I ask two researchers.", "research", "research"]),
+    ("tool", None, "Rome: 753 BC."),
+    ("tool", None, "The archive of Oslo is closed."),
 ]
 INSIDE: list[Line] = [
     ("assistant", "r1-research", ["", "archive"]),
-    ("tool", "r1-research", "Shelf 7, page 12."),
-    ("assistant", "r1-review", "Let me see."),
-    ("assistant", "r1-research-archive", "Shelf 7, page 12."),
-    ("assistant", "r1-research", "Twice a day."),
+    ("tool", "r1-research", "Livy says 753 BC."),
+    ("assistant", "r1-research-2", "I look for Oslo."),
+    ("assistant", "r1-research-archive", "I read Livy, who says 753 BC."),
+    ("assistant", "r1-research", "Rome: 753 BC."),
 ]
-END: list[Line] = [("assistant", None, "The tide comes twice a day.")]
+END: list[Line] = [("assistant", None, "Rome is from 753 BC; of Oslo I could learn nothing.")]
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +77,30 @@ def test_client_of_the_public_route_sees_nothing_of_the_children(client: Clients
     assert read(client(release), "/public") == BEGINNING + END
 
 
+async def test_leaving_client_stops_the_researchers() -> None:
+    """The client leaves while both of them are at work."""
+    working, running = asyncio.Event(), set(asyncio.all_tasks())
+    run = example.agent(None)
+
+    async def receive() -> Message:
+        await working.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if b'"look "' in message.get("body", b""):
+            working.set()
+            await asyncio.Event().wait()
+
+    scope = {"type": "http", "method": "POST", "path": "/agent", "headers": []}
+    with anyio.fail_after(10):
+        await AgentEventResponse(run, thread_id="t1", run_id="r1")(scope, receive, send)
+    left = {task for task in asyncio.all_tasks() - running if "_shutdown_watcher" not in repr(task)}
+    await asyncio.gather(*left, return_exceptions=True)
+    assert all(task.cancelled() for task in left)
+    assert run.ag_frame is None
+
+
 def test_usage_of_the_children_is_the_runs() -> None:
-    assert b'"usage":[{"model":"none","inputTokens":200,"outputTokens":40,"totalTokens":240}]' in served(
+    assert b'"usage":[{"model":"example","inputTokens":200,"outputTokens":40,"totalTokens":240}]' in served(
         "/public", "1.0.0"
     )

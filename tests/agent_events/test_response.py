@@ -284,22 +284,6 @@ async def test_loop_that_raises_is_raised_after_the_client_was_told() -> None:
     assert b"secret" not in b"".join(sent)
 
 
-async def test_head_request_starts_no_loop() -> None:
-    sent: list[Message] = []
-    asked: list[str] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    async def asking() -> AsyncIterator[AgentEvent]:
-        asked.append("loop")
-        yield FINISHED
-
-    await AgentEventResponse(asking(), thread_id="t", run_id="r")({**SCOPE, "method": "HEAD"}, never, send)
-    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
-    assert asked == []
-
-
 async def test_separator_cannot_be_chosen() -> None:
     with pytest.raises(TypeError, match="sep"):
         AgentEventResponse(loop([]), thread_id="t", run_id="r", sep="\r\n")
