@@ -15,3 +15,10 @@ async def without_protocol_version(events: AsyncIterator[Event], _: Context) -> 
     """Take `protocolVersion` off RUN_STARTED."""
     async for event in events:
         yield event.without("protocolVersion")
+
+
+@touches("RUN_STARTED")
+async def older_protocol_version(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+    """Declare 1.0 in place of 1.1. What comes after 1.1 is not known here, and its declaration stays."""
+    async for event in events:
+        yield event.replace(protocolVersion="1.0") if event.get("protocolVersion") == "1.1" else event

@@ -1,0 +1,27 @@
+"""Activities.
+
+Up to 0.0.40 a client knows neither their events nor messages of their role, and rejects the run that brings one.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import edit_messages
+
+
+@touches("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "MESSAGES_SNAPSHOT")
+async def without_activities(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Drop activities, and the messages that restate them."""
+
+    def keep(message: JsonObject) -> JsonObject | None:
+        if message.get("role") != "activity":
+            return message
+        context.lost("activities", "what an agent shows of its progress", "0.0.41")
+        return None
+
+    async for event in events:
+        if event.head.type == "MESSAGES_SNAPSHOT":
+            yield edit_messages(event, keep)
+        else:
+            context.lost("activities", "what an agent shows of its progress", "0.0.41")

@@ -1,0 +1,34 @@
+"""The type of an encrypted value, which AG-UI 1.1 lets stand wherever a value stands.
+
+1.0.0 strips it with a warning, and sends the value back without it.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from agui_middleware.downgrades.content_parts import Holder
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import edit_elements, edit_messages
+
+_TYPE: Final = "encryptedValueType"
+
+
+@touches("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+async def without_encrypted_value_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Take `encryptedValueType` off the event, and off messages and their tool calls."""
+
+    def untype(holder: Holder) -> Holder:
+        if _TYPE in holder:
+            context.lost("encrypted value types", "what kind of value a model gave the client to keep", "1.1.0")
+        return holder.without(_TYPE)
+
+    def untype_message(message: JsonObject) -> JsonObject:
+        # An activity has no encrypted value: what has the name of its type there is any other member.
+        return message if message.get("role") == "activity" else edit_elements(untype(message), "toolCalls", untype)
+
+    async for event in events:
+        if event.head.type == "REASONING_ENCRYPTED_VALUE":
+            yield untype(event)
+        else:
+            yield edit_messages(event, untype_message)

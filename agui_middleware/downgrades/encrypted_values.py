@@ -1,0 +1,31 @@
+"""Encrypted values: what a model hands the client to keep and to send back.
+
+Before 0.0.45 a client rejects REASONING_ENCRYPTED_VALUE, and keeps no such value with a message or a call. The model misses
+it in the next run.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import messages_of
+
+_WHY = "values that a model gave the client to keep, and will not get back"
+
+
+@touches("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+async def without_encrypted_values(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Drop REASONING_ENCRYPTED_VALUE. Those in messages stay: the client leaves them out itself."""
+    async for event in events:
+        sent = event.head.type == "REASONING_ENCRYPTED_VALUE"
+        if sent or any(map(_is_encrypted, messages_of(event) or ())):
+            context.lost("encrypted values", _WHY, "0.0.45")
+        if not sent:
+            yield event
+
+
+def _is_encrypted(holder: object) -> bool:
+    """Whether a message, or a call in it, has an encrypted value."""
+    if not isinstance(holder, JsonObject):
+        return False
+    return "encryptedValue" in holder or any(map(_is_encrypted, holder.elements("toolCalls") or ()))

@@ -1,0 +1,27 @@
+"""Patch operations that RFC 6902 does not have.
+
+1.0.0 leaves the operation out and applies the rest. Before it, a client ignores the whole patch.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import edit_elements
+
+_OPERATIONS: Final = ("add", "remove", "replace", "move", "copy", "test")
+
+
+@touches("STATE_DELTA", "ACTIVITY_DELTA")
+async def without_unknown_operations(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Drop the operations of a patch that are of another kind."""
+
+    def keep(operation: JsonObject) -> JsonObject | None:
+        if operation.get("op") in _OPERATIONS:
+            return operation
+        context.lost("patch operations", "operations on the state or an activity that no known release applies")
+        return None
+
+    async for event in events:
+        yield edit_elements(event, "delta" if event.head.type == "STATE_DELTA" else "patch", keep)
