@@ -1,6 +1,5 @@
 """Whatever a loop emits is valid for the protocol's models and for real clients, and there once, under its owner."""
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,8 +8,8 @@ from ag_ui.core import Event
 from hypothesis import HealthCheck, assume, given, settings
 from pydantic import BaseModel, TypeAdapter
 
-from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, to_agui
-from tests.agent_events.loops import AGUIEvent, loop, of_type, stream
+from agui_middleware.agent_events import AgentEvent, Done, RunOutcome
+from tests.agent_events.loops import AGUIEvent, of_type, stream, translated
 from tests.agent_events.strategies import Loop, Owner, Said, disorder, loops, said_word
 from tests.clients.client import Client, Outcome
 
@@ -21,13 +20,6 @@ EVENT: TypeAdapter[BaseModel] = TypeAdapter(Event)
 TERMINAL = {"finished": "RUN_FINISHED", "cancelled": "RUN_FINISHED"}
 
 generated = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-
-
-def translate(events: Iterable[AgentEvent]) -> list[AGUIEvent]:
-    async def collect() -> list[AGUIEvent]:
-        return [event async for event in to_agui(loop(events), thread_id="t1", run_id="r1")]
-
-    return asyncio.run(collect())
 
 
 def validate(event: AGUIEvent) -> None:
@@ -79,7 +71,7 @@ def is_cancelled(events: Iterable[AgentEvent]) -> bool:
 @generated
 @given(loops())
 def test_loop_becomes_valid_events_with_one_end(generated: Loop) -> None:
-    events = translate(generated.events)
+    events = translated(*generated.events)
     for event in events:
         validate(event)
     ends = [event["type"] for event in events if event["type"] in ("RUN_FINISHED", "RUN_ERROR")]
@@ -90,14 +82,14 @@ def test_loop_becomes_valid_events_with_one_end(generated: Loop) -> None:
 @generated
 @given(loops())
 def test_loop_has_the_usage_of_all_its_runs(generated: Loop) -> None:
-    usage = translate(generated.events)[-1].get("usage", [{"inputTokens": 0}])
+    usage = translated(*generated.events)[-1].get("usage", [{"inputTokens": 0}])
     assert usage == [{"inputTokens": generated.input_tokens}]
 
 
 @generated
 @given(disorder())
 def test_disorder_becomes_valid_events(events: list[AgentEvent]) -> None:
-    for event in translate(events):
+    for event in translated(*events):
         if not has_surrogate(event):
             validate(event)
 
@@ -110,7 +102,7 @@ def has_surrogate(event: AGUIEvent) -> bool:
 @generated
 @given(generated=loops())
 def test_newest_client_has_all_that_was_said_under_its_owner(client: Clients, generated: Loop) -> None:
-    tags = owners(translate(generated.events))
+    tags = owners(translated(*generated.events))
     assert_all_said(generated.said, client("1.0.0").read(stream(generated.events)), tags)
 
 
@@ -118,7 +110,7 @@ def test_newest_client_has_all_that_was_said_under_its_owner(client: Clients, ge
 @given(generated=loops())
 def test_first_client_with_subagents_has_all_that_was_said_under_its_owner(client: Clients, generated: Loop) -> None:
     assume(not is_cancelled(generated.events))
-    tags = owners(translate(generated.events))
+    tags = owners(translated(*generated.events))
     assert_all_said(generated.said, client("0.0.59").read(stream(generated.events)), tags)
 
 
