@@ -179,7 +179,7 @@ def _encode_escaped(value: Any) -> bytes:
         return b"{%b}" % b",".join(b"%b:%b" % (encode(str(name)), encode(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
         return b"[%b]" % b",".join(map(encode, value))
-    return _encoder.encode(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def _encode_hook(value: object) -> Any:
