@@ -8,19 +8,43 @@ value that is not empty: the duties are those of AG-UI's page on versioning.
 from typing import NamedTuple
 
 from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades.activities import without_activities
+from agui_middleware.downgrades.activity_texts import without_activity_texts
 from agui_middleware.downgrades.binary_parts import modern_media
+from agui_middleware.downgrades.call_parents import without_older_parents
 from agui_middleware.downgrades.chunks import expand_chunks
 from agui_middleware.downgrades.differences import Difference
+from agui_middleware.downgrades.empty_deltas import without_empty_deltas
+from agui_middleware.downgrades.empty_state import with_empty_state
+from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
+from agui_middleware.downgrades.encrypted_values import without_encrypted_values
 from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.guard import TOLERANT, guard
 from agui_middleware.downgrades.input_echo import report_input_echo
 from agui_middleware.downgrades.input_lists import with_input_lists
+from agui_middleware.downgrades.interleaving import one_at_a_time
 from agui_middleware.downgrades.interrupts import report_outcomes
 from agui_middleware.downgrades.media_parts import media_as_binary
+from agui_middleware.downgrades.names import report_names
+from agui_middleware.downgrades.nested_steps import one_step_at_a_time
+from agui_middleware.downgrades.null_parents import without_null_parents
 from agui_middleware.downgrades.outcomes import readable_outcomes
-from agui_middleware.downgrades.protocol_version import without_protocol_version
+from agui_middleware.downgrades.patch_operations import without_unknown_operations
+from agui_middleware.downgrades.predicted_state import without_predicted_state
+from agui_middleware.downgrades.protocol_version import older_protocol_version, without_protocol_version
+from agui_middleware.downgrades.reasoning import reasoning_as_thinking
+from agui_middleware.downgrades.reasoning_messages import without_reasoning_messages
+from agui_middleware.downgrades.reopened_calls import keep_calls_open
+from agui_middleware.downgrades.reopened_texts import keep_texts_open
 from agui_middleware.downgrades.result_parts import join_result_parts
+from agui_middleware.downgrades.results import without_results
+from agui_middleware.downgrades.runs_after_error import continue_failed_runs
+from agui_middleware.downgrades.several_runs import join_runs
 from agui_middleware.downgrades.subagents import report_subagents
+from agui_middleware.downgrades.text_roles import assistant_texts
+from agui_middleware.downgrades.thinking import thinking_as_reasoning
+from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.downgrades.unchanged_runs import touch_state
 from agui_middleware.downgrades.unknown_members import without_unknown_members
 from agui_middleware.downgrades.user_parts import join_user_parts
 from agui_middleware.filters.contract import Filter
@@ -69,6 +93,46 @@ DOWNGRADES: tuple[Downgrade, ...] = (
     ),
     SUBAGENTS,
     Downgrade(
+        "runs-after-error",
+        "0.0.59",
+        continue_failed_runs,
+        "reads nothing behind a RUN_ERROR, and rejects a run there",
+        lost="the error of a run that another one follows in the same stream",
+    ),
+    Downgrade(
+        "activity-texts",
+        "1.0.0",
+        without_activity_texts,
+        "writes text or reasoning over the activity whose id it has",
+    ),
+    Downgrade(
+        "reopened-calls",
+        "0.0.58",
+        keep_calls_open,
+        "makes a second tool call of one that is continued after its end",
+        lost="what is added to a tool call after its result, after a snapshot or in a later run",
+        oldest="0.0.37",
+    ),
+    Downgrade(
+        "null-parents",
+        "0.0.58",
+        without_null_parents,
+        "rejects a tool call whose `parentMessageId` is null",
+    ),
+    Downgrade(
+        "empty-deltas",
+        "0.0.50",
+        without_empty_deltas,
+        "rejects content whose `delta` is empty",
+    ),
+    Downgrade(
+        "reopened-texts",
+        "0.0.44",
+        keep_texts_open,
+        "makes a second message of one that is continued after its end",
+        oldest="0.0.37",
+    ),
+    Downgrade(
         "metadata",
         "0.0.59",
         None,
@@ -88,6 +152,20 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "1.0.0",
         without_protocol_version,
         "speaks no version of the protocol; a stream that was translated may not claim one",
+    ),
+    Downgrade(
+        "encrypted-value-types",
+        "1.1.0",
+        without_encrypted_value_types,
+        "strips `encryptedValueType`",
+        lost="the type of a value that the client sends back",
+    ),
+    Downgrade(
+        "protocol-1.1",
+        "1.1.0",
+        older_protocol_version,
+        "speaks AG-UI 1.0; a stream that was translated may not claim 1.1",
+        oldest="1.0.0",
     ),
     Downgrade(
         "result-parts",
@@ -130,6 +208,25 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         differs=(Difference.WITHOUT_PART_MEMBERS,),
     ),
     Downgrade(
+        "patch-operations",
+        "1.0.0",
+        without_unknown_operations,
+        "ignores a whole patch for one operation that RFC 6902 does not have, which 1.0.0 leaves out",
+    ),
+    Downgrade(
+        "empty-state",
+        "1.0.0",
+        with_empty_state,
+        "ignores a state of null, false, 0 or the empty string",
+        differs=(Difference.EMPTY_STATE,),
+    ),
+    Downgrade(
+        "thinking",
+        "1.0.0",
+        thinking_as_reasoning,
+        "shows nothing of the THINKING_* events of old agents, or rejects them",
+    ),
+    Downgrade(
         "outcomes",
         "1.0.0",
         readable_outcomes,
@@ -161,6 +258,47 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         differs=(Difference.MEDIA_AS_BINARY,),
     ),
     Downgrade(
+        "names",
+        "0.0.48",
+        report_names,
+        "ignores the name of a text message",
+        lost="the name of a text message's speaker",
+        differs=(Difference.WITHOUT_NAMES,),
+    ),
+    Downgrade(
+        "reasoning",
+        "0.0.45",
+        reasoning_as_thinking,
+        "rejects REASONING_* events, and shows THINKING_* in their place",
+        lost="reasoning in the conversation",
+        oldest="0.0.37",
+        differs=(Difference.WITHOUT_REASONING,),
+    ),
+    Downgrade(
+        "reasoning-messages",
+        "0.0.45",
+        without_reasoning_messages,
+        "rejects messages of the role `reasoning`",
+        lost="reasoning that a snapshot or an input echo restates",
+        differs=(Difference.WITHOUT_REASONING,),
+    ),
+    Downgrade(
+        "encrypted-values",
+        "0.0.45",
+        without_encrypted_values,
+        "rejects REASONING_ENCRYPTED_VALUE, and keeps no encrypted value",
+        lost="values that a model gave the client to keep",
+        differs=(Difference.WITHOUT_ENCRYPTED_VALUES,),
+    ),
+    Downgrade(
+        "activities",
+        "0.0.41",
+        without_activities,
+        "rejects activities, as events and as messages",
+        lost="activities",
+        differs=(Difference.WITHOUT_ACTIVITIES,),
+    ),
+    Downgrade(
         "user-parts",
         "0.0.41",
         join_user_parts,
@@ -176,8 +314,78 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         lost="messages that only an input echo brings",
         differs=(Difference.WITHOUT_ECHO,),
     ),
+    Downgrade(
+        "thinking-events",
+        "0.0.37",
+        without_thinking,
+        "rejects THINKING_START, and with it all thinking",
+        lost="a model's reasoning",
+        differs=(Difference.WITHOUT_REASONING,),
+    ),
+    Downgrade(
+        "tool-errors",
+        "0.0.36",
+        None,
+        "keeps no `error` with a tool's result",
+        lost="that a tool failed",
+        differs=(Difference.WITHOUT_ERRORS,),
+    ),
+    Downgrade(
+        "results",
+        "0.0.34",
+        without_results,
+        "rejects TOOL_CALL_RESULT, or tells the application nothing of it",
+        lost="what a tool answered, unless a snapshot restates it",
+        differs=(Difference.WITHOUT_RESULTS,),
+    ),
+    Downgrade(
+        "predicted-state",
+        "0.0.34",
+        without_predicted_state,
+        "changes the state at the CUSTOM event `PredictState`",
+    ),
+    Downgrade(
+        "several-runs",
+        "0.0.37",
+        join_runs,
+        "reads one run a stream, and rejects the next",
+        lost="the ends of all runs but the last",
+    ),
+    Downgrade(
+        "text-roles",
+        "0.0.37",
+        assistant_texts,
+        "rejects texts whose role is absent, or not the assistant's",
+        lost="texts that are streamed in another role",
+    ),
+    Downgrade(
+        "nested-steps",
+        "0.0.34",
+        one_step_at_a_time,
+        "rejects a step that begins while another one is open",
+        lost="steps inside steps",
+    ),
+    Downgrade(
+        "unchanged-runs",
+        "0.0.34",
+        touch_state,
+        "rejects a run that changes neither messages nor state",
+    ),
+    Downgrade(
+        "call-parents",
+        "0.0.52",
+        without_older_parents,
+        "attaches a tool call to its newest message, or to a second one of the parent's id",
+        lost="which message an older message's tool call belongs to",
+    ),
+    Downgrade(
+        "interleaving",
+        "0.0.37",
+        one_at_a_time,
+        "rejects everything but its content while a text or a tool call is open",
+    ),
 )
-"""The shapes, newest first: the order in which a plan applies them."""
+"""The shapes, in the order in which a plan applies them: newest first, and last those that must see what the client sees."""
 
 
 def needed_by(client: ClientVersion | None) -> list[Downgrade]:

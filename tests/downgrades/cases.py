@@ -57,7 +57,13 @@ def _drawn() -> list[list[Json]]:
     collected: list[list[Json]] = []
 
     @seed(SEED)
-    @settings(database=None, deadline=None, max_examples=DRAWN, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        database=None,
+        deadline=None,
+        max_examples=DRAWN,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(runs())
     def collect(events: list[Json]) -> None:
         collected.append(json.loads(json.dumps(events)))

@@ -1,0 +1,182 @@
+"""Several texts and tool calls open at once, and anything else in between.
+
+Up to 0.0.36 a client has one text or tool call open at a time, rejects every other event but RAW until that is closed, and
+appends content to its newest message, whatever id it names. So everything else waits until the open one closes: texts and
+calls leave one after another in the order in which they were opened, each in one piece.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import msgspec
+
+from agui_middleware.errors import EventTooLarge
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.messages import edit_elements, edit_messages, edit_object
+
+Key = tuple[str, str]
+
+# What each type does to which kind of entity, and the member that names the entity.
+_STEPS = {
+    "TEXT_MESSAGE_START": ("start", "messageId"),
+    "TEXT_MESSAGE_CONTENT": ("content", "messageId"),
+    "TEXT_MESSAGE_END": ("end", "messageId"),
+    "TOOL_CALL_START": ("start", "toolCallId"),
+    "TOOL_CALL_ARGS": ("content", "toolCallId"),
+    "TOOL_CALL_END": ("end", "toolCallId"),
+}
+_ENDS = {"messageId": "TEXT_MESSAGE_END", "toolCallId": "TOOL_CALL_END"}
+
+
+class Entity(msgspec.Struct, gc=False, eq=False):
+    """A text or a tool call that waits, with its events so far."""
+
+    key: Key
+    events: list[Event]
+    closed: bool = False
+
+
+class Snapshot(msgspec.Struct, gc=False, eq=False):
+    """A MESSAGES_SNAPSHOT that waits. What was open when it came goes on behind it, and may be restated in it."""
+
+    event: Event
+    added: dict[Key, str]
+
+    def whole(self) -> Event:
+        """The snapshot with what was added since to what it restates."""
+        return edit_messages(self.event, self._continue)
+
+    def _continue(self, message: JsonObject) -> JsonObject:
+        if added := self.added.get(("messageId", _text(message.get("id")))):
+            message = message.replace(content=_text(message.get("content")) + added)
+        return edit_elements(message, "toolCalls", self._continue_call)
+
+    def _continue_call(self, call: JsonObject) -> JsonObject:
+        added = self.added.get(("toolCallId", _text(call.get("id"))))
+        if not added:
+            return call
+        return edit_object(call, "function", lambda f: f.replace(arguments=_text(f.get("arguments")) + added))
+
+
+class Line:
+    """What the client has open, and what waits for it to close."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._open: Key | None = None
+        self._waiting: deque[Event | Entity | Snapshot] = deque()
+        self._entities: dict[Key, Entity] = {}  # those that wait, and may be continued
+
+    def take(self, event: Event) -> Iterator[Event]:
+        """What leaves when `event` comes. Raises `EventTooLarge` where too much waits."""
+        step, key = _step(event)
+        if self._open is None:
+            self._open = key if step == "start" else None
+            yield event
+        elif event.head.type == "RUN_FINISHED":
+            yield from self.leave(close=False)
+            yield event
+        elif event.head.type == "RUN_ERROR":
+            yield from self.leave(close=True)
+            yield from self.close()
+            yield event
+        elif key == self._open and step != "start":
+            self._note(event, step, key)
+            yield event
+            if step == "end":
+                self._open = None
+                yield from self._advance()
+        else:
+            self._context.hold(event)
+            self._wait(event, step, key)
+
+    def close(self) -> Iterator[Event]:
+        """The end of what is open."""
+        if self._open is not None:
+            member, id = self._open
+            self._open = None
+            yield Event(type=_ENDS[member], **{member: id})
+
+    def leave(self, *, close: bool) -> Iterator[Event]:
+        """All that waits, in order; with `close`, each behind the end of what was open before it."""
+        while self._waiting:
+            if close:
+                yield from self.close()
+            self._open = None
+            yield from self._advance()
+
+    def _advance(self) -> Iterator[Event]:
+        """What may leave now: all up to something that is still open."""
+        while self._waiting and self._open is None:
+            item = self._waiting.popleft()
+            if isinstance(item, Entity):
+                self._entities.pop(item.key, None)
+                self._open = None if item.closed else item.key
+                for event in item.events:
+                    self._context.release(event)
+                    yield event
+            elif isinstance(item, Snapshot):
+                self._context.release(item.event)
+                yield item.whole()
+            else:
+                self._context.release(item)
+                yield item
+
+    def _wait(self, event: Event, step: str | None, key: Key | None) -> None:
+        entity = None if key is None else self._entities.get(key)
+        if key is not None and entity is None and step == "start":
+            self._entities[key] = entity = Entity(key, [event])
+            self._waiting.append(entity)
+        elif key is not None and entity is not None and (step == "start") == entity.closed:
+            if step == "start":  # goes on where it ended
+                self._context.release(event)
+                self._context.release(entity.events.pop())
+            else:
+                self._note(event, step, key)
+                entity.events.append(event)
+            entity.closed = step == "end"
+        elif event.head.type == "MESSAGES_SNAPSHOT":
+            self._entities = {key: entity for key, entity in self._entities.items() if not entity.closed}
+            keys = [*self._entities] if self._open is None else [self._open, *self._entities]
+            self._waiting.append(Snapshot(event, dict.fromkeys(keys, "")))
+        else:
+            self._waiting.append(event)
+
+    def _note(self, event: Event, step: str | None, key: Key) -> None:
+        """Remember what is added to what a waiting snapshot may restate."""
+        if step == "content":
+            for item in self._waiting:
+                if isinstance(item, Snapshot) and key in item.added:
+                    item.added[key] += _text(event.get("delta"))
+
+
+def _step(event: Event) -> tuple[str | None, Key | None]:
+    step, member = _STEPS.get(event.head.type, (None, ""))
+    id = getattr(event.head, member) if step else None
+    return (step, (member, id)) if isinstance(id, str) else (None, None)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@touches(EVERYTHING, beside=frozenset({"RAW"}))
+async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
+
+    Where a run fails, what is open is closed before its RUN_ERROR. Raises `EventTooLarge` where more than
+    `Settings.max_event_bytes` would wait.
+    """
+    line = Line(context)
+    async for event in events:
+        try:
+            for leaving in line.take(event):
+                yield leaving
+        except EventTooLarge:
+            for end in line.close():
+                yield end
+            raise
+    for leaving in line.leave(close=True):
+        yield leaving

@@ -1,0 +1,32 @@
+"""Steps inside a step, and steps that overlap.
+
+Up to 0.0.30 a client keeps steps under a member that no event has, so that one step is like another, and rejects a second
+one while the first is open.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import Context, touches
+
+
+@touches("STEP_STARTED", "STEP_FINISHED")
+async def one_step_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Drop the steps that begin while another one is open."""
+    open: Any = None
+    dropped: list[Any] = []
+    async for event in events:
+        name = event.head.stepName
+        if event.head.type == "STEP_STARTED":
+            if open is not None:
+                context.lost("steps inside steps", "this release reads one step at a time", "0.0.34")
+                dropped.append(name)
+                continue
+            open = name
+        elif name in dropped:
+            dropped.remove(name)
+            continue
+        elif name == open:
+            open = None
+        yield event

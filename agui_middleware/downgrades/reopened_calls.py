@@ -1,0 +1,90 @@
+"""A tool call that is continued after its END.
+
+Before 0.0.58 a client makes a second call of the same id there, without arguments, often in a message of its own, and
+appends what follows to the first one. From 0.0.37 on any number of calls may be open, so a call is kept open for as long
+as it may be continued: its END leaves with its result, or with the end of the run.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import messages_of
+
+_OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")
+_OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
+
+
+@touches(*_OF_A_CALL, *_OF_THE_RUN)
+async def keep_calls_open(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Hold back the END of tool calls.
+
+    What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.
+    """
+    calls = _Calls(context)
+    async for event in events:
+        for end in calls.due(event):
+            yield end
+        if calls.passes(event):
+            yield event
+    for end in calls.ends.values():
+        yield end
+
+
+class _Calls:
+    """The calls that the client holds, and the ENDs of those that are kept open."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._known: set[str] = set()
+        self._dropped: set[str] = set()  # the finished ones that something is being added to
+        self.ends: dict[str, Event] = {}
+
+    def due(self, event: Event) -> list[Event]:
+        """The ENDs that leave before `event`."""
+        type, id = event.head.type, event.head.toolCallId
+        if type == "MESSAGES_SNAPSHOT":
+            self._known = set(_restated(event))
+            due = [id for id in self.ends if id not in self._known]
+        elif type == "RUN_STARTED":
+            self._known.update(_restated(event))
+            return []
+        elif type in _OF_THE_RUN:
+            due = [*self.ends]
+        else:
+            due = [id] if type == "TOOL_CALL_RESULT" and id in self.ends else []
+        return [self.ends.pop(id) for id in due]
+
+    def passes(self, event: Event) -> bool:
+        """Whether `event` leaves now; an END may leave later."""
+        type, id = event.head.type, event.head.toolCallId
+        if not isinstance(id, str) or type == "TOOL_CALL_RESULT":
+            return True
+        if type == "TOOL_CALL_START":
+            return self._starts(id)
+        if type == "TOOL_CALL_ARGS":
+            return id not in self._dropped
+        if id in self._dropped:
+            self._dropped.remove(id)
+            return False
+        if id in self._known:
+            self.ends[id] = event
+        return id not in self._known
+
+    def _starts(self, id: str) -> bool:
+        kept_open = self.ends.pop(id, None) is not None
+        if id in self._known and not kept_open:
+            self._dropped.add(id)
+            self._context.lost("what is added to a finished tool call", "this release would show it twice", "0.0.58")
+        fresh = id not in self._known
+        self._known.add(id)
+        return fresh
+
+
+def _restated(event: Event) -> Iterator[str]:
+    """The ids of the calls in a snapshot or an echo."""
+    for message in messages_of(event) or ():
+        if isinstance(message, JsonObject):
+            for call in message.elements("toolCalls") or ():
+                if isinstance(call, JsonObject) and isinstance(id := call.get("id"), str):
+                    yield id

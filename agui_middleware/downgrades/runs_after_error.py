@@ -1,0 +1,67 @@
+"""A run behind a failed one, in one stream.
+
+Before 0.0.59 a client reads nothing behind a RUN_ERROR. So a failed run that another one follows is continued by it: what
+the failed one left open is closed, and neither its RUN_ERROR nor the next RUN_STARTED is sent. RUN_FINISHED in the place
+of RUN_ERROR would be read, too, and would call a failure a success.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import EVERYTHING, Context, touches
+
+# What opens something, with what closes it and the member that names it.
+_CLOSERS = {
+    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
+    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
+    "REASONING_START": ("REASONING_END", "messageId"),
+    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
+    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
+}
+_MEMBERS = dict(_CLOSERS.values())
+
+
+@touches(EVERYTHING)
+async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
+    error: Event | None = None
+    running = False
+    open: dict[tuple[str, str], Event] = {}
+    async for event in events:
+        type = event.head.type
+        if error is not None and type == "RUN_STARTED":
+            error = None
+            context.lost(
+                "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
+            )
+            if running:
+                for close in reversed(open.values()):
+                    yield close
+                open.clear()
+                continue
+        elif error is not None:
+            yield error
+            error = None
+        if type == "RUN_ERROR":
+            error = event
+            continue
+        if type in ("RUN_STARTED", "RUN_FINISHED"):
+            running = type == "RUN_STARTED"
+            open.clear()
+        _follow(event, open)
+        yield event
+    if error is not None:
+        yield error
+
+
+def _follow(event: Event, open: dict[tuple[str, str], Event]) -> None:
+    """Keep the events that would close what is open."""
+    type = event.head.type
+    opens = type in _CLOSERS
+    closer, member = _CLOSERS[type] if opens else (type, _MEMBERS.get(type))
+    if member is None or not isinstance(id := getattr(event.head, member), str):
+        return
+    if opens:
+        open[closer, id] = Event(type=closer, **{member: id})
+    else:
+        open.pop((closer, id), None)

@@ -1,0 +1,28 @@
+"""Several runs in one stream.
+
+Before 0.0.37 a client reads one run a stream: it rejects a second RUN_STARTED, and whatever follows RUN_FINISHED. So all
+runs of a stream become one, which ends as the last one does.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import EVERYTHING, Context, touches
+
+
+@touches(EVERYTHING)
+async def join_runs(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+    """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
+    finished: Event | None = None
+    async for event in events:
+        if finished is not None:
+            before, finished = finished, None
+            if event.head.type == "RUN_STARTED":
+                continue
+            yield before
+        if event.head.type == "RUN_FINISHED":
+            finished = event
+        else:
+            yield event
+    if finished is not None:
+        yield finished

@@ -1,0 +1,149 @@
+"""Reasoning and activities that a snapshot leaves out.
+
+An agent that keeps no such messages cannot restate them, so 1.0.0 keeps those it has where a snapshot holds none of their
+role. Up to 0.0.45 a client deletes activities then, and up to 0.0.49 reasoning: to them the snapshot restates what the
+stream has brought. What an earlier run has brought is known only from an input echo, and else lost.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
+from agui_middleware.event import Event, JsonObject
+from agui_middleware.filters.contract import Context, touches
+from agui_middleware.messages import messages_of
+
+_FIRST_WITH_REASONING: Final = ClientVersion(0, 0, 45)
+_FIRST_TO_KEEP_ACTIVITIES: Final = ClientVersion(0, 0, 46)
+_LATER: Final = ("REASONING_MESSAGE_CONTENT", "REASONING_ENCRYPTED_VALUE", "ACTIVITY_DELTA")
+
+
+@touches(*OPENERS, *OTHERS, *_LATER)
+async def restate_streamed_messages(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Add to a snapshot the messages that the client would delete, and send the patches of activities behind it again.
+
+    What is kept for this takes at most `context.max_event_bytes`; past it, it is forgotten, and reported.
+    """
+    streamed = Streamed(context)
+    async for event in events:
+        if event.head.type != "MESSAGES_SNAPSHOT":
+            streamed.take(event)
+            yield event
+            continue
+        yield streamed.restated(event)
+        for patch in streamed.patches():
+            yield patch
+
+
+class Message(msgspec.Struct, gc=False):
+    """A message as it was last told in full, and what changed it since: texts, or ACTIVITY_DELTA events."""
+
+    base: JsonObject
+    texts: list[str]
+    patches: list[Event]
+
+    def restated(self) -> JsonObject:
+        """The message with all its text. Patches are not applied."""
+        return self.base.replace(content=str(self.base["content"]) + "".join(self.texts)) if self.texts else self.base
+
+
+class Streamed:
+    """The messages of one stream that its client would delete."""
+
+    __slots__ = ("_context", "_messages", "_roles", "_roster", "_size")
+
+    def __init__(self, context: Context) -> None:
+        client = context.client
+        self._context = context
+        self._roles = {"reasoning"} if client is None or client >= _FIRST_WITH_REASONING else set()
+        self._roles |= set() if client is None or client >= _FIRST_TO_KEEP_ACTIVITIES else {"activity"}
+        self._roster = Roster(client)
+        self._messages: dict[str, Message] = {}
+        self._size = 0
+
+    def take(self, event: Event) -> None:
+        """Learn what an event, no snapshot, says of these messages."""
+        type, id = event.head.type, event.head.messageId
+        if type == "RUN_STARTED":
+            for message in messages_of(event) or ():
+                if isinstance(message, JsonObject) and message.get("id") not in self._roster.roles:
+                    self._learn(message)
+        elif type == "REASONING_ENCRYPTED_VALUE":
+            self._encrypt(event)
+        elif isinstance(id, str):
+            self._take_of(event, type, id)
+        self._roster.take(event)
+        if self._size > self._context.max_event_bytes:
+            self._forget()
+
+    def restated(self, snapshot: Event) -> Event:
+        """The snapshot with the messages that it leaves out; from here on it says what they are."""
+        messages = snapshot.elements("messages")
+        if messages is None:
+            return snapshot
+        said = {message.get("role") for message in messages if isinstance(message, JsonObject)}
+        kept = {id: message for id, message in self._messages.items() if message.base["role"] not in said}
+        if kept:
+            snapshot = snapshot.replace(messages=list(self._merged(messages, kept)))
+        self._messages, self._size = {}, 0
+        for message in messages:
+            if isinstance(message, JsonObject):
+                self._learn(message)
+        for id, message in kept.items():
+            self._messages[id] = Message(message.restated(), [], message.patches)
+            self._size += len(message.base.raw) + sum(len(patch.raw) for patch in message.patches)
+        self._roster.take(snapshot)
+        return snapshot
+
+    def patches(self) -> Iterator[Event]:
+        """The patches of the activities that the last snapshot was given."""
+        for message in self._messages.values():
+            yield from message.patches
+
+    def _take_of(self, event: Event, type: str, id: str) -> None:
+        known, role = self._messages.get(id), self._roster.roles.get(id)
+        if type == "REASONING_MESSAGE_START" and role is None:
+            self._learn(JsonObject({"id": id, "role": "reasoning", "content": ""}))
+        elif type == "ACTIVITY_SNAPSHOT" and (role is None or event.get("replace") is not False):
+            members = {name: value for name, value in event.members().items() if name in ("activityType", "content")}
+            self._learn(JsonObject({"id": id, "role": "activity", **members}))
+        elif known is not None and type == "REASONING_MESSAGE_CONTENT" and isinstance(delta := event.get("delta"), str):
+            known.texts.append(delta)
+            self._size += len(delta)
+        elif known is not None and type == "ACTIVITY_DELTA":
+            known.patches.append(event)
+            self._size += len(event.raw)
+
+    def _learn(self, message: JsonObject) -> None:
+        id, role = message.get("id"), message.get("role")
+        if isinstance(id, str) and isinstance(role, str) and role in self._roles:
+            self._messages[id] = Message(message, [], [])
+            self._size += len(message.raw)
+
+    def _encrypt(self, event: Event) -> None:
+        id = event.head.entityId
+        known = self._messages.get(id) if isinstance(id, str) and event.get("subtype") == "message" else None
+        if known is not None and known.base["role"] == "reasoning":
+            known.base = known.base.replace(encryptedValue=event.get("encryptedValue"))
+
+    def _merged(self, messages: list[Any], kept: dict[str, Message]) -> Iterator[Any]:
+        """The messages of a snapshot, and each of those to keep before what came after it."""
+        places = {id: place for place, id in enumerate(self._roster.roles)}
+        waiting = sorted(kept, key=lambda id: places.get(id, 0), reverse=True)
+        for message in messages:
+            place = places.get(message.get("id"), -1) if isinstance(message, JsonObject) else -1
+            while waiting and places.get(waiting[-1], 0) < place:
+                yield kept[waiting.pop()].restated()
+            yield message
+        while waiting:
+            yield kept[waiting.pop()].restated()
+
+    def _forget(self) -> None:
+        self._context.lost(
+            "streamed messages", "reasoning or activities, with the next snapshot: too much to keep", "0.0.50"
+        )
+        self._messages.clear()
+        self._size = 0

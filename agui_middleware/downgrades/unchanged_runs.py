@@ -1,0 +1,32 @@
+"""A run that changes neither messages nor state.
+
+Up to 0.0.30 such a run is rejected, with "no elements in sequence". A patch of the state with no operations in it counts as
+a change, and is none.
+"""
+
+from collections.abc import AsyncIterator
+
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import EVERYTHING, Context, touches
+
+_CHANGES = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"})
+
+
+@touches(EVERYTHING)
+async def touch_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+    """Send an empty STATE_DELTA before the end of a run that changed nothing. The failure of a run that never began gets an
+    empty RUN_STARTED, since nothing else may come first.
+    """
+    changed = started = False
+    async for event in events:
+        type = event.head.type
+        if type in ("RUN_FINISHED", "RUN_ERROR") and not changed:
+            if not started:
+                yield Event(type="RUN_STARTED", threadId="", runId="")
+            yield Event(type="STATE_DELTA", delta=[])
+            changed = True
+        changed = changed or type in _CHANGES or (type == "STATE_DELTA" and event.get("delta") == [])
+        started = started or type == "RUN_STARTED"
+        yield event
+    if started and not changed:
+        yield Event(type="STATE_DELTA", delta=[])
