@@ -51,6 +51,8 @@ try {
   console.log(`@ag-ui/client ${release} rejected the run: ${reason(error).slice(0, 160)}`);
   process.exitCode = 1;
 }
-for (const { id, role, content, subagentRunId } of agent.messages) {
-  console.log(`  ${role} ${id}${subagentRunId ? ` (${subagentRunId})` : ""}: ${JSON.stringify(content)}`);
+for (const { id, role, content, toolCalls = [], subagentRunId } of agent.messages) {
+  const calls = toolCalls.map(({ function: { name, arguments: input } }) => `[calls ${name}(${input})]`);
+  const said = [...(content === undefined || content === "" ? [] : [JSON.stringify(content)]), ...calls].join(" ");
+  console.log(`  ${role} ${id}${subagentRunId ? ` (${subagentRunId})` : ""}: ${said}`);
 }
