@@ -43,9 +43,7 @@ _INDEX = st.integers(0, len(_MOVES) - 1)
 _QUIET: dict[Callable[[World], None], Shape] = {chunk: "chunks", subagent: "subagents"}
 
 
-@st.composite
 def runs(
-    draw: st.DrawFn,
     *,
     subagents: bool = True,
     chunks: bool = True,
@@ -53,7 +51,7 @@ def runs(
     reown: bool = False,
     max_moves: int = 40,
     without: Collection[Shape] = (),
-) -> list[Json]:
+) -> st.SearchStrategy[list[Json]]:
     """Draw the events of one stream, from its first RUN_STARTED to its last terminal event.
 
     @ag-ui/client 1.0.0 accepts every stream, and a client that sees no subagent would end with the same messages in the
@@ -81,12 +79,16 @@ def runs(
     left_out: set[Shape] = set(without)
     left_out |= set() if subagents else {"subagents"}
     left_out |= set() if chunks else {"chunks"}
-    world = World(draw, frozenset(left_out), secrets, reown)
+    return _streams(frozenset(left_out), secrets, reown, max_moves)
+
+
+@st.composite
+def _streams(draw: st.DrawFn, without: frozenset[Shape], secrets: bool, reown: bool, max_moves: int) -> list[Json]:
+    world = World(draw, without, secrets, reown)
     if fail_first(world) and not (world.may("several_runs") and world.may("runs_after_error")):
         return world.events
     start_run(world)
-    move = _move(world)
-    moved = 0
+    move, moved = _move(world), 0
     while moved < max_moves and draw(move):
         moved += 1
     end_run(world, last=True)

@@ -98,28 +98,25 @@ class _Writer:
         self.pieces: list[str] = []
 
     def frame(self, event: Json) -> None:
-        self._trimmings()
+        self._trimmings(between=True)
         for line in dumped(event, self.style).split("\n"):
             self._line(f"{self.style.colon}{line}")
-        self._trimmings()
+        self._trimmings(between=False)
         self._newline()
 
     def text(self, unended: int) -> str:
         """All of it, or without the last one or two line ends."""
         return "".join(self.pieces[: len(self.pieces) - unended])
 
-    def _trimmings(self) -> None:
+    def _trimmings(self, between: bool) -> None:
         choice = self.words.below(8) if self.style.trimmings else 0
         if choice == 5:
             self._line(self.words.pick(COMMENTS))
         elif choice == 6:
             self._line(self.words.pick(FIELDS))
-        elif choice == 7 and not self._in_frame():
+        elif choice == 7 and between:
             self._line(self.words.pick(COMMENTS))
             self._newline()
-
-    def _in_frame(self) -> bool:
-        return len(self.pieces) > 1 and self.pieces[-2].startswith("data:")
 
     def _line(self, text: str) -> None:
         self.pieces.append(text)

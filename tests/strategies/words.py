@@ -114,6 +114,8 @@ class Words:
 
     def arguments(self, secret: bool = False) -> str:
         text = self.pick(ARGUMENTS)
+        if text == "" and not self.may("empty_deltas"):
+            text = "{"
         return f"{text}{SECRET}" if secret and text else text
 
     def name(self, secret: bool = False) -> str:

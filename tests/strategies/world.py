@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .shapes import Shape
 
 UNKNOWN: Any = object()
-MAX_SUBAGENTS = 4
+SLOTS = 4
+"""How many subagents can act at once. An invocation that ended makes room for another."""
+_ACTORS: tuple[int | None, ...] = (0, 1, None, None, 2, 1, 0, None, 3, 2, 4)  # 0: the parent, None: the last one again
 
 
 @dataclass
@@ -52,6 +54,7 @@ class World(Words):
         self.interrupts: list[str] = []  # named by a suspended subagent of this run
         self._earlier: set[tuple[Bucket, str]] = set()
         self._actor: Owner = None
+        self._slots: dict[int, str] = {}
         self._ids = 0
         self._odd_ids = list(ODD_IDS) if self.may("odd_ids") and self.chance(8) else []
         self._tagging = self.pick(("every", "opener", "needed", "mixed"))
@@ -100,22 +103,25 @@ class World(Words):
         return f"{hidden}{prefix}{self._ids}"
 
     def actor(self) -> Owner:
-        """Who acts next: the last one again, the parent, or any subagent, started, unannounced or finished."""
-        if not self.may("subagents"):
-            return None
-        again = (self._actor, self._actor, self._actor, None)
-        known = (*again, *self.subagents)
-        choice = self.below(len(known) + (len(self.subagents) < MAX_SUBAGENTS))
-        self._actor = known[choice] if choice < len(known) else self.new_subagent()
+        """Who acts next: the parent, the last one again, or a subagent: announced, unannounced or ended.
+
+        A subagent is drawn by a slot of its own, so that deleting a move does not turn the moves behind it into another's.
+        """
+        if self.may("subagents"):
+            slot = self.pick(_ACTORS)
+            self._actor = self._actor if slot is None else self.subagent(slot)
         return self._actor
 
-    def new_subagent(self) -> str:
-        self.subagents.append(self.fresh("s", "a subagent"))
-        return self.subagents[-1]
+    def subagent(self, slot: int) -> Owner:
+        """The subagent in a slot, which gets one now if it has none. The parent in slot 0."""
+        if slot and slot not in self._slots:
+            self.new_subagent(slot)
+        return self._slots.get(slot)
 
-    def becomes(self, owner: Owner) -> None:
-        """The next actor, unless it is drawn otherwise."""
-        self._actor = owner
+    def new_subagent(self, slot: int) -> str:
+        self._slots[slot] = self.fresh("s", "a subagent")
+        self.subagents.append(self._slots[slot])
+        return self._slots[slot]
 
     def owner_of(self, message: Json) -> Owner:
         """Whose a message is: a tool message is its call's, and without a call whoever sent it."""

@@ -39,7 +39,7 @@ def start_run(world: World) -> None:
 def _echo(world: World) -> Json:
     known = world.some(restated(world)) if world.chance(2) else []
     if world.may("subagents") and not world.subagents and world.chance(2):
-        world.new_subagent()  # of an earlier turn, which only the echo shows
+        world.subagent(1)  # of an earlier turn, which only the echo shows
     echo: Json = {"threadId": "t", "runId": "r", "messages": known + new_messages(world, world.below(3))}
     if not (world.may("bare_echo") and world.chance(3)):
         tool = {"name": "ask", "description": "", "parameters": {"type": "object"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..world import MAX_SUBAGENTS, World
+from ..world import SLOTS, World
 
 if TYPE_CHECKING:
     from ..reader import Json, Owner
@@ -47,20 +47,12 @@ def subagent(world: World) -> None:
     if not (world.may("subagents") and world.may("announcements")):
         return
     verification = world.reader.verification
-    active = list(verification.active)
-    if active and world.chance(2):
-        end_subagent(world, world.pick(active))
+    slot = 1 + world.below(SLOTS)
+    chosen = world.subagent(slot) or ""
+    if chosen in verification.active:
+        end_subagent(world, chosen)
     else:
-        _start_any(world)
-
-
-def _start_any(world: World) -> None:
-    verification = world.reader.verification
-    tagged = [id_ for id_ in world.subagents if id_ not in verification.active | verification.closed]
-    if tagged and (len(world.subagents) == MAX_SUBAGENTS or world.chance(2)):
-        _start(world, world.pick(tagged))
-    elif len(world.subagents) < MAX_SUBAGENTS:
-        _start(world, world.new_subagent())
+        _start(world, world.new_subagent(slot) if chosen in verification.closed else chosen)
 
 
 def _start(world: World, started: str) -> None:
@@ -78,7 +70,6 @@ def _start(world: World, started: str) -> None:
     if world.chance(4):
         members["parentMessageId"] = world.pick(world.owned("text", delegator)[::-1] or [world.fresh("m", delegator)])
     world.emit("SUBAGENT_STARTED", started, hidden, **members)
-    world.becomes(started)
 
 
 def end_subagent(world: World, ended: str) -> None:
