@@ -10,6 +10,7 @@ from typing import NamedTuple
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.activities import without_activities
 from agui_middleware.downgrades.activity_texts import without_activity_texts
+from agui_middleware.downgrades.activity_updates import with_activity_updates
 from agui_middleware.downgrades.binary_parts import modern_media
 from agui_middleware.downgrades.call_parents import without_older_parents
 from agui_middleware.downgrades.chunks import expand_chunks
@@ -40,6 +41,7 @@ from agui_middleware.downgrades.result_parts import join_result_parts
 from agui_middleware.downgrades.results import without_results
 from agui_middleware.downgrades.runs_after_error import continue_failed_runs
 from agui_middleware.downgrades.several_runs import join_runs
+from agui_middleware.downgrades.streamed_messages import restate_streamed_messages
 from agui_middleware.downgrades.subagents import report_subagents
 from agui_middleware.downgrades.text_roles import assistant_texts
 from agui_middleware.downgrades.thinking import thinking_as_reasoning
@@ -100,6 +102,22 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         lost="the error of a run that another one follows in the same stream",
     ),
     Downgrade(
+        "activity-updates",
+        "0.0.58",
+        with_activity_updates,
+        "ignores what a snapshot says of an activity that it holds",
+        oldest="0.0.46",
+    ),
+    Downgrade(
+        "streamed-messages",
+        "0.0.50",
+        restate_streamed_messages,
+        "deletes reasoning, and before 0.0.46 activities, that a snapshot leaves out",
+        lost="reasoning and activities of earlier runs, at a snapshot that leaves them out",
+        oldest="0.0.41",
+        differs=(Difference.WITHOUT_EARLIER,),
+    ),
+    Downgrade(
         "activity-texts",
         "1.0.0",
         without_activity_texts,
@@ -139,6 +157,37 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "keeps no `metadata` with messages and tool calls",
         lost="metadata that the client would send back",
         differs=(Difference.WITHOUT_METADATA,),
+    ),
+    Downgrade(
+        "activity-authority",
+        "1.0.0",
+        None,
+        "has no way to be told which activities a snapshot has all of",
+        oldest="0.0.41",
+        differs=(Difference.OTHER_ACTIVITIES,),
+    ),
+    Downgrade(
+        "removed-activities",
+        "0.0.58",
+        None,
+        "keeps an activity that a snapshot of activities leaves out",
+        oldest="0.0.46",
+        differs=(Difference.OTHER_ACTIVITIES,),
+    ),
+    Downgrade(
+        "removed-reasoning",
+        "0.0.57",
+        None,
+        "keeps the reasoning that it holds, whatever a snapshot says of it",
+        oldest="0.0.50",
+        differs=(Difference.OTHER_REASONING,),
+    ),
+    Downgrade(
+        "snapshot-order",
+        "0.0.46",
+        None,
+        "takes over the order of a snapshot for messages that it holds",
+        differs=(Difference.SNAPSHOT_ORDER,),
     ),
     Downgrade(
         "result-order",

@@ -27,3 +27,7 @@ class Difference(StrEnum):
     WITHOUT_ACTIVITIES = "without activities"
     WITHOUT_ERRORS = "with no `error` on its tool messages"
     WITHOUT_RESULTS = "without tool results that no snapshot restates"
+    WITHOUT_EARLIER = "without reasoning and activities of an earlier run that a snapshot leaves out"
+    OTHER_ACTIVITIES = "with activities that a snapshot has deleted, or without some that it has not"
+    OTHER_REASONING = "with reasoning that a snapshot has replaced"
+    SNAPSHOT_ORDER = "with its messages in the order of a snapshot"

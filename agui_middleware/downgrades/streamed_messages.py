@@ -44,10 +44,14 @@ class Message(msgspec.Struct, gc=False):
     base: JsonObject
     texts: list[str]
     patches: list[Event]
+    size: int
+    """Of all this, in bytes."""
 
     def restated(self) -> JsonObject:
         """The message with all its text. Patches are not applied."""
-        return self.base.replace(content=str(self.base["content"]) + "".join(self.texts)) if self.texts else self.base
+        if not self.texts:
+            return self.base
+        return self.base.replace(content="".join([str(self.base.get("content", "")), *self.texts]))
 
 
 class Streamed:
@@ -69,7 +73,7 @@ class Streamed:
         type, id = event.head.type, event.head.messageId
         if type == "RUN_STARTED":
             for message in messages_of(event) or ():
-                if isinstance(message, JsonObject) and message.get("id") not in self._roster.roles:
+                if _id(message) not in self._roster.roles:
                     self._learn(message)
         elif type == "REASONING_ENCRYPTED_VALUE":
             self._encrypt(event)
@@ -77,29 +81,26 @@ class Streamed:
             self._take_of(event, type, id)
         self._roster.take(event)
         if self._size > self._context.max_event_bytes:
-            self._forget()
+            self._context.lost("streamed messages", "reasoning and activities that are too large to restate", "0.0.50")
+            self._keep({})
 
     def restated(self, snapshot: Event) -> Event:
-        """The snapshot with the messages that it leaves out; from here on it says what they are."""
+        """The snapshot with the messages that it leaves out. From here on it says what they are."""
         messages = snapshot.elements("messages")
         if messages is None:
             return snapshot
-        said = {message.get("role") for message in messages if isinstance(message, JsonObject)}
+        said = [_role(message) for message in messages]
         kept = {id: message for id, message in self._messages.items() if message.base["role"] not in said}
         if kept:
             snapshot = snapshot.replace(messages=list(self._merged(messages, kept)))
-        self._messages, self._size = {}, 0
-        for message in messages:
-            if isinstance(message, JsonObject):
-                self._learn(message)
-        for id, message in kept.items():
-            self._messages[id] = Message(message.restated(), [], message.patches)
-            self._size += len(message.base.raw) + sum(len(patch.raw) for patch in message.patches)
         self._roster.take(snapshot)
+        self._keep(kept)
+        for message in messages:
+            self._learn(message)
         return snapshot
 
     def patches(self) -> Iterator[Event]:
-        """The patches of the activities that the last snapshot was given."""
+        """The patches of the activities that were added to the last snapshot."""
         for message in self._messages.values():
             yield from message.patches
 
@@ -112,38 +113,51 @@ class Streamed:
             self._learn(JsonObject({"id": id, "role": "activity", **members}))
         elif known is not None and type == "REASONING_MESSAGE_CONTENT" and isinstance(delta := event.get("delta"), str):
             known.texts.append(delta)
-            self._size += len(delta)
+            self._grow(known, len(delta))
         elif known is not None and type == "ACTIVITY_DELTA":
             known.patches.append(event)
-            self._size += len(event.raw)
+            self._grow(known, len(event.raw))
 
-    def _learn(self, message: JsonObject) -> None:
-        id, role = message.get("id"), message.get("role")
-        if isinstance(id, str) and isinstance(role, str) and role in self._roles:
-            self._messages[id] = Message(message, [], [])
-            self._size += len(message.raw)
+    def _learn(self, message: JsonObject | Any) -> None:
+        id = _id(message)
+        if id is not None and _role(message) in self._roles:
+            self._size -= self._messages[id].size if id in self._messages else 0
+            self._messages[id] = Message(message, [], [], 0)
+            self._grow(self._messages[id], len(message.raw))
 
     def _encrypt(self, event: Event) -> None:
         id = event.head.entityId
         known = self._messages.get(id) if isinstance(id, str) and event.get("subtype") == "message" else None
-        if known is not None and known.base["role"] == "reasoning":
+        if known is not None and _role(known.base) == "reasoning":
             known.base = known.base.replace(encryptedValue=event.get("encryptedValue"))
+            self._grow(known, len(event.raw))
 
-    def _merged(self, messages: list[Any], kept: dict[str, Message]) -> Iterator[Any]:
+    def _grow(self, message: Message, size: int) -> None:
+        message.size += size
+        self._size += size
+
+    def _keep(self, messages: dict[str, Message]) -> None:
+        self._messages = messages
+        self._size = sum(message.size for message in messages.values())
+
+    def _merged(self, messages: list[JsonObject | Any], kept: dict[str, Message]) -> Iterator[JsonObject | Any]:
         """The messages of a snapshot, and each of those to keep before what came after it."""
         places = {id: place for place, id in enumerate(self._roster.roles)}
         waiting = sorted(kept, key=lambda id: places.get(id, 0), reverse=True)
         for message in messages:
-            place = places.get(message.get("id"), -1) if isinstance(message, JsonObject) else -1
+            place = places.get(_id(message) or "", -1)
             while waiting and places.get(waiting[-1], 0) < place:
                 yield kept[waiting.pop()].restated()
             yield message
         while waiting:
             yield kept[waiting.pop()].restated()
 
-    def _forget(self) -> None:
-        self._context.lost(
-            "streamed messages", "reasoning or activities, with the next snapshot: too much to keep", "0.0.50"
-        )
-        self._messages.clear()
-        self._size = 0
+
+def _id(message: JsonObject | Any) -> str | None:
+    id = message.get("id") if isinstance(message, JsonObject) else None
+    return id if isinstance(id, str) else None
+
+
+def _role(message: JsonObject | Any) -> str | None:
+    role = message.get("role") if isinstance(message, JsonObject) else None
+    return role if isinstance(role, str) else None

@@ -1,5 +1,6 @@
 """The projections of the differences in what messages hold: their content parts, their members, their roles."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from agui_middleware.downgrades import Difference
@@ -79,3 +80,102 @@ def _without_echo(end: End, case: Case) -> None:
     asked = {message["id"] for message in case.run.messages}
     echoed = {message.get("id") for event in case.events for message in event.get("input", {}).get("messages", ())}
     end.messages = [message for message in end.messages if message["id"] in asked or message["id"] not in echoed]
+
+
+@projects(Difference.EMPTY_STATE)
+def _empty_state(end: End, _: Case) -> None:
+    if not end.state and not isinstance(end.state, list):
+        end.state = {}
+
+
+@projects(Difference.WITHOUT_NAMES)
+def _without_names(end: End, case: Case) -> None:
+    streamed = {event.get("messageId") for event in case.events if event["type"].startswith("TEXT_MESSAGE_")}
+    for message in end.messages:
+        if message["id"] in streamed:
+            message.pop("name", None)
+
+
+@projects(Difference.WITHOUT_REASONING)
+def _without_reasoning(end: End, case: Case) -> None:
+    # By role, since 1.0.0 makes up the ids of THINKING_*; and by id, since a text may go on where reasoning was.
+    reasoning = {message["id"] for message in end.messages if message["role"] == "reasoning"}
+    _drop(end, reasoning | {id for id, _ in _known(case, "reasoning")})
+
+
+def _drop(end: End, ids: set[Any]) -> None:
+    end.messages = [message for message in end.messages if message["id"] not in ids]
+
+
+def _known(case: Case, role: str) -> Iterator[tuple[Any, Any]]:
+    """The id of each message that the stream, or the application, gives a role, and the event that does."""
+    for message in case.run.messages:
+        if message["role"] == role:
+            yield message["id"], None
+    opener = {"reasoning": "REASONING_MESSAGE_", "activity": "ACTIVITY_"}[role]
+    for event in case.events:
+        if event["type"].startswith(opener) and "messageId" in event:
+            yield event["messageId"], event
+        for message in (*event.get("messages", ()), *event.get("input", {}).get("messages", ())):
+            if message.get("role") == role:
+                yield message["id"], event
+
+
+@projects(Difference.WITHOUT_ENCRYPTED_VALUES)
+def _without_encrypted_values(end: End, _: Case) -> None:
+    for message in end.messages:
+        for holder in (message, *message.get("toolCalls", ())):
+            holder.pop("encryptedValue", None)
+
+
+@projects(Difference.WITHOUT_ACTIVITIES)
+def _without_activities(end: End, case: Case) -> None:
+    _drop(end, {id for id, _ in _known(case, "activity")})
+
+
+@projects(Difference.WITHOUT_ERRORS)
+def _without_errors(end: End, _: Case) -> None:
+    for message in end.messages:
+        if message["role"] == "tool":
+            message.pop("error", None)
+
+
+@projects(Difference.WITHOUT_RESULTS)
+def _without_results(end: End, case: Case) -> None:
+    answers = {event.get("messageId") for event in case.events if event["type"] == "TOOL_CALL_RESULT"}
+    end.messages = [message for message in end.messages if message["role"] != "tool" or message["id"] not in answers]
+
+
+@projects(Difference.WITHOUT_EARLIER)
+def _without_earlier(end: End, case: Case) -> None:
+    if any(event["type"] == "MESSAGES_SNAPSHOT" for event in case.events):
+        _drop(end, {message["id"] for message in case.run.messages if message["role"] in ("reasoning", "activity")})
+
+
+@projects(Difference.OTHER_ACTIVITIES)
+def _other_activities(end: End, case: Case) -> None:
+    _drop(end, {id for id, restated in _replaced(case, "activity") if not restated})
+
+
+@projects(Difference.OTHER_REASONING)
+def _other_reasoning(end: End, case: Case) -> None:
+    _drop(end, {id for id, _ in _replaced(case, "reasoning")})
+
+
+def _replaced(case: Case, role: str) -> Iterator[tuple[Any, bool]]:
+    """The messages of a role that were known when a snapshot said which there are, and whether that restates them."""
+    known: set[Any] = set()
+    for id, event in _known(case, role):
+        if event is None or event["type"] != "MESSAGES_SNAPSHOT":
+            known.add(id)
+    for snapshot in (event for event in case.events if event["type"] == "MESSAGES_SNAPSHOT"):
+        restated = {message["id"] for message in snapshot["messages"] if message.get("role") == role}
+        if restated or "@ag-ui/client" in snapshot.get("metadata", {}):
+            yield from ((id, id in restated) for id in known)
+        known |= restated
+
+
+@projects(Difference.SNAPSHOT_ORDER)
+def _snapshot_order(end: End, case: Case) -> None:
+    if any(event["type"] == "MESSAGES_SNAPSHOT" for event in case.events):
+        end.messages.sort(key=lambda message: str(message["id"]))
