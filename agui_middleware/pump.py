@@ -13,12 +13,26 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from types import coroutine
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 logger = logging.getLogger("agui_middleware")
+
+
+class _Done:
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return
+        yield
+
+
+DONE: Final[Awaitable[None]] = _Done()
+"""A step that is over already. Nearly every step of a stream waits for nothing: it is taken when it is called, and no
+coroutine is made for it. What it gives back is to be awaited at once, unless it is this.
+"""
 
 _PARKED = object()  # what the source yields where the event loop would expect a future
 _END = object()
@@ -64,18 +78,28 @@ class Pump(Generic[In, Out]):
         self._closing = False
         self.done = False  # the generator has ended, by itself or by an exception
 
-    def start(self) -> Awaitable[None]:
+    async def start(self) -> None:
         """Run the generator up to its first request for an item. Comes before everything but `close`."""
         self._coroutine = self._drain()
-        return self.push(None)  # type: ignore[arg-type]  # what a coroutine's first send takes
+        await self.push(None)  # type: ignore[arg-type]  # what a coroutine's first send takes
+
+    def push(self, item: In) -> Awaitable[None]:
+        """Hand `item` to the generator, at once; `DONE` where it has asked for the next one, or has ended."""
+        assert self._coroutine is not None  # `start` came first
+        try:
+            waiting = self._coroutine.send(item)
+        except StopIteration:
+            self.done = True
+            return DONE
+        except BaseException:
+            self.done = True
+            raise
+        return DONE if waiting is _PARKED else self._wait(self._coroutine, waiting)
 
     @coroutine
-    def push(self, item: In) -> Generator[Any, Any, None]:
-        """Hand `item` to the generator; returns when it asks for the next one, or has ended."""
-        coroutine = self._coroutine
-        assert coroutine is not None  # `start` came first
+    def _wait(self, coroutine: Coroutine[Any, Any, None], waiting: Any) -> Generator[Any, Any, None]:
+        """Have the event loop wait for what the generator waits for."""
         try:
-            waiting = coroutine.send(item)
             while waiting is not _PARKED:
                 try:
                     reply = yield waiting
@@ -115,7 +139,9 @@ class Pump(Generic[In, Out]):
                 if self._closing:
                     logger.error("a filter yielded while it was being closed; what it yielded is lost")
                     return
-                await deliver(output)
+                step = deliver(output)
+                if step is not DONE:
+                    await step
         finally:
             await _aclose(outputs)
 

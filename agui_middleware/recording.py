@@ -1,7 +1,7 @@
 """A recorded stream through a plan, without a server."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Sequence
+from typing import overload
 
 from agui_middleware.client import ClientVersion, known
 from agui_middleware.errors import WIRE_FAULTS
@@ -111,7 +111,7 @@ class Recording:
         written, self._written = self._written, []
         return written
 
-    def _taken(self, step: Coroutine[Any, Any, None]) -> list[bytes]:
+    def _taken(self, step: Awaitable[None]) -> list[bytes]:
         _step(step)
         return self._take()
 
@@ -121,13 +121,18 @@ class Recording:
             raise failure
 
 
-def _step(step: Coroutine[Any, Any, None]) -> None:
+def _step(step: Awaitable[None]) -> None:
     """Run what awaits nothing."""
+
+    async def run() -> None:
+        await step
+
+    running = run()
     try:
-        step.send(None)
+        running.send(None)
     except StopIteration:
         return
-    step.close()
+    running.close()
     raise RuntimeError("a filter awaited something: give `rewrite` an async iterable")
 
 

@@ -178,16 +178,10 @@ class Responder:
         try:
             if self._over:
                 raise Disconnected("the response is over")
-            last = not message.get("more_body", False)
             await stream.feed(_bytes_of(message))
-            if last and not stream.ended:
-                await stream.finish()
-            if stream.ended:
-                _log(stream.failure)
+            last = not message.get("more_body", False)
             if last or stream.ended:
-                await self._end()
-            if stream.ended and not last:
-                raise Disconnected("the response is over")
+                await self._conclude(stream, last)
         except BaseException:
             # A filter that was cancelled, or a client that has left: nothing can follow what did not get out.
             self._over = True
@@ -196,6 +190,15 @@ class Responder:
             turn.give()
             if self._left:
                 await stream.close()
+
+    async def _conclude(self, stream: Stream, last: bool) -> None:
+        if not stream.ended:
+            await stream.finish()
+        if stream.ended:
+            _log(stream.failure)
+        await self._end()
+        if stream.ended and not last:
+            raise Disconnected("the response is over")
 
     async def _finish(self) -> None:
         """The app is done; the end itself is the app's to send, and the server's to miss."""
@@ -218,8 +221,8 @@ class Responder:
         finally:
             self._turn.give()
 
-    async def _write(self, data: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+    def _write(self, data: bytes) -> Awaitable[None]:
+        return self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def _end(self) -> None:
         self._over = True

@@ -8,6 +8,7 @@ from agui_middleware.event import Event, EventType, MalformedEvent
 from agui_middleware.filters.chain import Chain
 from agui_middleware.filters.contract import Context
 from agui_middleware.plan import Plan
+from agui_middleware.pump import DONE
 from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, encode, encode_comment
 
 logger = logging.getLogger("agui_middleware")
@@ -47,6 +48,8 @@ class Stream:
         verify: bool = False,
     ) -> None:
         self._plan = plan
+        self._rewrites = plan.rewrites
+        self._together = plan.composition.together
         self._write = write
         self._decoder = Decoder(max_event_bytes)
         self._chain = Chain(plan.composition, context, self._emit)
@@ -67,9 +70,9 @@ class Stream:
 
     def passes(self, chunk: bytes) -> bool:
         """Whether `chunk` leaves as it is, for sure: nothing is to be rewritten, and it is one well-framed event."""
-        if self._plan.rewrites or self._doubtful:
+        if self._rewrites or self._doubtful:
             return False
-        return self._raw or (chunk.startswith(b"data: {") and self._decoder.is_one_frame(chunk))
+        return self._raw or (chunk[:7] == b"data: {" and self._decoder.is_one_frame(chunk))
 
     async def start(self) -> None:
         """Let filters do what they do before the first event."""
@@ -77,11 +80,16 @@ class Stream:
             await self._run(self._chain.start())
             self.ended = self._chain.ended
 
-    async def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; what becomes of them has been written when this returns, except for what a filter holds."""
+    def feed(self, chunk: bytes) -> Awaitable[None]:
+        """Take the next bytes; what becomes of them was written once this is awaited, except for what a filter holds."""
         if self._raw:
-            await self._write(chunk)
-            return
+            return self._write(chunk)
+        if self._doubtful or not self._together or not self._decoder.is_one_frame(chunk):
+            return self._feed(chunk)
+        step = self._take_data(chunk[6:-2], None)
+        return self._flush() if step is DONE else self._run(step)
+
+    async def _feed(self, chunk: bytes) -> None:
         items = self._decoder.feed(chunk)
         if self._doubtful:
             items = await self._settle(chunk, items)
@@ -106,6 +114,7 @@ class Stream:
             undeliverable = error.error
         if undeliverable is not None:
             raise undeliverable  # out here, so that it does not become the context of its own wrapper
+        self.ended = self._chain.ended
         await self._flush()
 
     async def _take(self, items: list[Item], last: bool = False) -> None:
@@ -113,65 +122,64 @@ class Stream:
             if self.ended:
                 return
             if type(item) is Frame:
-                await self._take_frame(item)
+                await self._take_data(item.data, item.fields)
             elif type(item) is Comment:
                 # No text that nobody read leaves a route that hides.
                 self._out.append(encode_comment(b"" if self._plan.hides else item.text))
             else:
                 await self._chain.fail(EventTooLarge())
             self.ended = self._chain.ended
-            if self._out and not self._plan.composition.together:
+            if self._out and not self._together:
                 await self._flush()  # a filter may wait long over the next item
         if last and not self.ended:
             await self._chain.finish()
 
-    async def _take_frame(self, frame: Frame) -> None:
-        data = frame.data
+    def _take_data(self, data: bytes | None, fields: Fields | None) -> Awaitable[None]:
         if data is None or not data.lstrip(b" \t\n").startswith(b"{"):
             # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as this.
             bare = data is not None or self._plan.hides
-            self._out.append(encode_comment() if bare else encode(None, frame.fields))
-            return
-        line = data.replace(b"\n", b" ") if b"\n" in data else data  # in JSON, a line end is but white space
-        if not self._plan.rewrites:
-            self._out.append(encode(line if line is data or _is_event(line) else data, frame.fields))
-            return
+            self._out.append(encode_comment() if bare else encode(None, fields))
+            return DONE
+        line = data if 10 not in data else data.replace(b"\n", b" ")  # in JSON, a line end is but white space
+        if not self._rewrites:
+            self._out.append(encode(line if line is data or _is_event(line) else data, fields))
+            return DONE
         try:
-            event = Event.parse(line, frame.fields)
+            event = Event.parse(line, fields)
         except MalformedEvent as error:
             logger.warning("an event could not be read: %s", error)
             if self._plan.hides:
-                await self._chain.fail(error)
-            else:
-                self._out.append(encode(data, frame.fields))
-            return
-        await self._chain.push(event)
+                return self._chain.fail(error)
+            self._out.append(encode(data, fields))
+            return DONE
+        return self._chain.push(event)
 
-    async def _emit(self, event: Event) -> None:
+    def _emit(self, event: Event) -> Awaitable[None]:
         type = event.head.type
         if type == "RUN_ERROR":
             if self._errored and self._chain.failure is not None:
-                return
+                return DONE
             self._errored = True
         elif type == "RUN_STARTED":
             self._errored = False
         if self._verify and not event.unchanged_in_place():
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
-        raw = event.raw
-        if event.fields is not None:
-            self._out.append(event)
-            return
-        self._out.append(b"data: " + raw + b"\n\n")
-        if not self._plan.composition.together:
-            try:
-                await self._flush()
-            except Exception as error:
-                raise Undeliverable(error) from error
+        self._out.append(event if event.fields is not None else b"".join((b"data: ", event.raw, b"\n\n")))
+        return DONE if self._together else self._deliver()
 
-    async def _flush(self) -> None:
-        if self._out:
-            frames, self._out = _frames(self._out), []
-            await self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+    async def _deliver(self) -> None:
+        try:
+            await self._flush()
+        except Exception as error:
+            raise Undeliverable(error) from error
+
+    def _flush(self) -> Awaitable[None]:
+        out = self._out
+        if not out:
+            return DONE
+        self._out = []
+        frames = _frames(out)
+        return self._write(frames[0] if len(frames) == 1 else b"".join(frames))
 
     async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
         """Find out from its first event whether the stream is AG-UI, and give what is to be taken by now.

@@ -5,36 +5,38 @@ from functools import partial
 from typing import Any
 
 from agui_middleware.errors import run_error
-from agui_middleware.event import Event, as_event
+from agui_middleware.event import Event, EventType, as_event
 from agui_middleware.filters.contract import Context, Filter, Touched, logger
-from agui_middleware.pump import Pump
+from agui_middleware.pump import DONE, Pump
 
 Emit = Callable[[Event], Awaitable[None]]
+
+
+class Next(dict[str, int]):
+    """By event type, the first filter from some place on that an event visits; the number of filters where none does."""
+
+    def __missing__(self, type: str) -> int:
+        return self[""]  # which stands for every type that no filter names
 
 
 class Composition:
     """Filters in their order, and which of them an event visits: those that declare its type, or declare none.
 
-    Made once for a plan and shared by its responses. `together`: no filter awaits anything but its source.
+    Made once for a plan and shared by its responses. `next`: for each place in the order, the filter that is visited from
+    there on. `together`: no filter awaits anything but its source.
     """
 
-    __slots__ = ("_next", "filters", "together")
+    __slots__ = ("filters", "next", "together")
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters = tuple(filters)
         touched: list[Touched | None] = [getattr(filter, "touches", None) for filter in self.filters]
         self.together = None not in touched
-        types = frozenset[str]().union(*(filter.named for filter in touched if filter is not None))
-        # From each place on, the first filter that an event of a type visits; "" stands for every type not named.
-        self._next: list[dict[str, int]] = [dict.fromkeys(types | {""}, len(touched))]
+        types = frozenset(EventType).union({""}, *(filter.named for filter in touched if filter is not None))
+        self.next = [Next.fromkeys(types, len(touched))]
         for index, here in reversed(list(enumerate(touched))):
-            visits = {type: here is None or type in here for type in self._next[0]}
-            self._next.insert(0, {type: index if visits[type] else later for type, later in self._next[0].items()})
-
-    def next(self, index: int, type: str) -> int:
-        """The first filter from `index` on that an event of this type visits; the number of filters where none does."""
-        by_type = self._next[index]
-        return by_type[type] if type in by_type else by_type[""]
+            visits = {type: here is None or type in here for type in types}
+            self.next.insert(0, Next({type: index if visits[type] else later for type, later in self.next[0].items()}))
 
 
 class Chain:
@@ -45,10 +47,11 @@ class Chain:
     `close` must be awaited once the response is over, for whatever reason.
     """
 
-    __slots__ = ("_composition", "_context", "_dead", "_emit", "_pumps", "failure")
+    __slots__ = ("_context", "_dead", "_emit", "_filters", "_next", "_pumps", "failure")
 
     def __init__(self, composition: Composition, context: Context, emit: Emit) -> None:
-        self._composition = composition
+        self._filters = composition.filters
+        self._next = composition.next
         self._context = context
         self._emit = emit
         self._pumps: list[Pump[Event, Event] | None] = [None] * len(composition.filters)
@@ -62,13 +65,13 @@ class Chain:
 
     async def start(self) -> None:
         """Run the filters up to their first event; those that declare their types wait until one of these comes."""
-        for index, filter in enumerate(self._composition.filters):
+        for index, filter in enumerate(self._filters):
             if not hasattr(filter, "touches") and index > self._dead:
                 await self._start(index)
 
-    async def push(self, event: Event) -> None:
-        """Hand one event to the filters."""
-        await self._deliver(0, event)
+    def push(self, event: Event) -> Awaitable[None]:
+        """Hand one event to the filters, at once; `DONE` where they have asked for the next one."""
+        return self._deliver(0, event)
 
     async def fail(self, error: Exception) -> None:
         """The source failed: all filters read RUN_ERROR and the end, as the successors of a failing filter do."""
@@ -96,25 +99,34 @@ class Chain:
         if stopped is not None:
             raise stopped
 
-    async def _deliver(self, index: int, event: Any) -> None:
+    def _deliver(self, index: int, event: Any) -> Awaitable[None]:
         if index <= self._dead:
-            return
+            return DONE
         if type(event) is not Event:
             event = as_event(event)
-        index = self._composition.next(index, event.head.type)
+        index = self._next[index][event.head.type]
         if index == len(self._pumps):
-            await self._emit(event)
-            return
-        pump = self._pumps[index] or await self._start(index)
-        if not pump.done:
-            await self._guard(index, pump, pump.push(event))
+            return self._emit(event)
+        pump = self._pumps[index]
+        if pump is None:
+            return self._start_with(index, event)
+        if pump.done:
+            return DONE
+        try:
+            step = pump.push(event)
+        except Exception as error:
+            return self._fail(index, error)
+        return DONE if step is DONE and not pump.done else self._guard(index, pump, step)
 
-    async def _start(self, index: int) -> Pump[Event, Event]:
-        filter = self._composition.filters[index]
+    async def _start_with(self, index: int, event: Event) -> None:
+        await self._start(index)
+        await self._deliver(index, event)
+
+    async def _start(self, index: int) -> None:
+        filter = self._filters[index]
         pump = Pump[Event, Event](partial(_apply, filter, self._context), partial(self._deliver, index + 1))
         self._pumps[index] = pump
         await self._guard(index, pump, pump.start())
-        return pump
 
     async def _guard(self, index: int, pump: Pump[Event, Event], step: Awaitable[None]) -> None:
         try:
