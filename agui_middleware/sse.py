@@ -165,9 +165,12 @@ class Decoder:
         if name == b"data":
             self._data.append(value)
         elif name in (b"id", b"event", b"retry"):
+            value = value.removeprefix(b" ")
+            if name == b"retry" and not value.isdigit():
+                return  # every reader ignores it; it may be anything, such as a line of a torn event
             if self._fields is None:
                 self._fields = Fields()
-            setattr(self._fields, name.decode(), value.removeprefix(b" "))
+            setattr(self._fields, name.decode(), value)
 
     def _dispatch(self, items: list[Item]) -> None:
         if self._data:
