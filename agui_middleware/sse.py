@@ -37,11 +37,17 @@ class Comment(msgspec.Struct, gc=False):
     text: bytes
 
 
+class Stray(msgspec.Struct, gc=False):
+    """A line of a field that nobody knows, and that holds a brace: every reader skips it, and it may be a torn event."""
+
+    line: bytes
+
+
 class TooLarge(msgspec.Struct, gc=False):
     """An event grew past the bound. It is the last thing that a decoder gives; what it held is freed."""
 
 
-Item = Frame | Comment | TooLarge
+Item = Frame | Comment | Stray | TooLarge
 
 
 class Decoder:
@@ -156,11 +162,11 @@ class Decoder:
         elif line.startswith(b":"):
             items.append(Comment(line[1:]))
         elif line:
-            self._field(line)
+            self._field(line, items)
         else:
             self._dispatch(items)
 
-    def _field(self, line: bytes) -> None:
+    def _field(self, line: bytes, items: list[Item]) -> None:
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value)
@@ -171,6 +177,8 @@ class Decoder:
             if self._fields is None:
                 self._fields = Fields()
             setattr(self._fields, name.decode(), value)
+        elif b"{" in line:
+            items.append(Stray(line))
 
     def _dispatch(self, items: list[Item]) -> None:
         if self._data:

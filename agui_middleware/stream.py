@@ -9,7 +9,7 @@ from agui_middleware.filters.chain import Chain
 from agui_middleware.filters.contract import Context
 from agui_middleware.plan import Plan
 from agui_middleware.pump import DONE
-from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, encode, encode_comment
+from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, Stray, encode, encode_comment
 
 logger = logging.getLogger("agui_middleware")
 
@@ -126,6 +126,8 @@ class Stream:
             elif type(item) is Comment:
                 # No text that nobody read leaves a route that hides.
                 self._out.append(encode_comment(b"" if self._plan.hides else item.text))
+            elif type(item) is Stray:
+                await self._skip(item.line)
             else:
                 await self._chain.fail(EventTooLarge())
             self.ended = self._chain.ended
@@ -139,7 +141,7 @@ class Stream:
             # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as this.
             bare = data is not None or self._plan.hides
             self._out.append(encode_comment() if bare else encode(None, fields))
-            return DONE
+            return self._skip(data or b"")
         line = data if 10 not in data else data.replace(b"\n", b" ")  # in JSON, a line end is but white space
         if not self._rewrites:
             self._out.append(encode(line if line is data or _is_event(line) else data, fields))
@@ -153,6 +155,12 @@ class Stream:
             self._out.append(encode(data, fields))
             return DONE
         return self._chain.push(event)
+
+    def _skip(self, line: bytes) -> Awaitable[None]:
+        """Pass over what every client skips, unless it may be a piece of an event, which said whose something is."""
+        if self._plan.hides and b"{" in line:
+            return self._chain.fail(MalformedEvent("a torn event"))
+        return DONE
 
     def _emit(self, event: Event) -> Awaitable[None]:
         type = event.head.type
@@ -213,7 +221,7 @@ class Stream:
 
 
 def _is_silent(item: Item) -> bool:
-    return type(item) is Comment or (type(item) is Frame and item.data is None)
+    return type(item) is Comment or type(item) is Stray or (type(item) is Frame and item.data is None)
 
 
 def _is_event(data: bytes, types: frozenset[str] | None = None) -> bool:
