@@ -43,6 +43,10 @@ class Minimal:
         """How a release ends on a body."""
         return self.client(release).read_many([Run(body, self.messages, self.state)])[0]
 
+    def rewritten(self, release: str, *events: Json) -> bytes:
+        """The body that a release gets for a run of these events."""
+        return rewrite(_body(events, True), client=release)
+
     def original(self, release: str, *events: Json, run: bool = True) -> Outcome:
         """How a release ends on events as they are; `run` puts a run around them."""
         return self.reads(release, _body(events, run))
