@@ -125,6 +125,7 @@ class Decoder:
             if self._size + self._pending + len(line) > self._limit:
                 self._overflow(items)
             elif len(line) == len(ended):
+                self._after_cr = False
                 self._fragments.append(line)
                 self._pending += len(line)
             else:
