@@ -1,11 +1,25 @@
 """What every test may ask for, and how generated examples are run."""
 
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.clients.fixtures import client
 
-__all__ = ["client"]
+__all__ = ["Run", "client", "run"]
+
+Run = Callable[[Callable[[], Coroutine[Any, Any, object]]], object]
 
 # Time is the machine's affair: a slow one says nothing about the example that it was slow on.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("patient")
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs a coroutine function to its end, on each event loop in turn."""
+    return partial(anyio.run, backend=request.param)

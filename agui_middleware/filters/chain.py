@@ -66,7 +66,8 @@ class Chain:
     async def start(self) -> None:
         """Run the filters up to their first event; those that declare their types wait until one of these comes."""
         for index, filter in enumerate(self._filters):
-            if not hasattr(filter, "touches") and index > self._dead:
+            started = self._pumps[index] is not None  # by what a filter before it has yielded already
+            if not (started or hasattr(filter, "touches") or index <= self._dead):
                 await self._start(index)
 
     def push(self, event: Event) -> Awaitable[None]:
@@ -118,13 +119,17 @@ class Chain:
             return self._fail(index, error)
         return DONE if step is DONE and not pump.done else self._guard(index, pump, step)
 
+    def _leave(self, event: Any) -> Awaitable[None]:
+        return self._emit(event if type(event) is Event else as_event(event))
+
     async def _start_with(self, index: int, event: Event) -> None:
         await self._start(index)
         await self._deliver(index, event)
 
     async def _start(self, index: int) -> None:
-        filter = self._filters[index]
-        pump = Pump[Event, Event](partial(_apply, filter, self._context), partial(self._deliver, index + 1))
+        later = index + 1
+        deliver = self._leave if later == len(self._filters) else partial(self._deliver, later)
+        pump = Pump[Event, Event](partial(_apply, self._filters[index], self._context), deliver)
         self._pumps[index] = pump
         await self._guard(index, pump, pump.start())
 
