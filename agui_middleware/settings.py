@@ -1,6 +1,7 @@
 """What an operator configures: routes, and who the client is where a request does not say."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
@@ -73,7 +74,8 @@ class Route(BaseModel):
     """What happens to the AG-UI streams of one path.
 
     - `path`: in Starlette's syntax (`/agent`, `/agents/{name}`, `/{rest:path}`), matched against the app's own path, without
-      `root_path`, as Starlette's `Route` matches it.
+      `root_path`, as Starlette's `Route` matches it. A route that hides also takes its path with other slashes, repeated
+      or at the end, since some frameworks (Litestar) serve all of them alike.
     - `methods`: HTTP methods, POST by default. A route that hides also takes the others, unless a route for them follows.
     - `visibility`: `auto`, or a value of `SubagentVisibility`. `auto` and `attributed` give a client from before 0.0.59,
       which cannot read subagents, `legacy_visibility`.
@@ -110,7 +112,11 @@ class Route(BaseModel):
 
     def matches(self, scope: Scope) -> Match:
         """`FULL` where path and method match, `PARTIAL` where only the path does. `scope` is an ASGI HTTP scope."""
-        return self._matcher.matches(scope)[0]
+        match = self._matcher.matches(scope)[0]
+        if match is Match.NONE and self.hides:
+            spelled = (self._matcher.matches({**scope, "path": path})[0] for path in _other_slashes(scope["path"]))
+            match = next((match for match in spelled if match is not Match.NONE), match)
+        return match
 
     @property
     def hides(self) -> bool:
@@ -162,6 +168,12 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         files = (TomlConfigSettingsSource(settings_cls), PyprojectTomlConfigSettingsSource(settings_cls))
         return (init_settings, env_settings, dotenv_settings, *files, file_secret_settings)
+
+
+def _other_slashes(path: str) -> Iterator[str]:
+    once = re.sub("/+", "/", path).rstrip("/")
+    yield once
+    yield once + "/"
 
 
 def _no_endpoint() -> None:
