@@ -130,6 +130,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "makes a second tool call of one that is continued after its end",
         lost="what is added to a tool call after its result, after a snapshot or in a later run",
         oldest="0.0.37",
+        differs=(Difference.FINISHED_CALLS, Difference.IN_PIECES),
     ),
     Downgrade(
         "null-parents",
@@ -149,6 +150,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         keep_texts_open,
         "makes a second message of one that is continued after its end",
         oldest="0.0.37",
+        differs=(Difference.IN_PIECES,),
     ),
     Downgrade(
         "metadata",
@@ -188,6 +190,13 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         None,
         "takes over the order of a snapshot for messages that it holds",
         differs=(Difference.SNAPSHOT_ORDER,),
+    ),
+    Downgrade(
+        "empty-contents",
+        "1.0.0",
+        None,
+        "gives a message that a tool call made no content for an empty delta",
+        differs=(Difference.EMPTY_CONTENT,),
     ),
     Downgrade(
         "result-order",
@@ -406,6 +415,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         assistant_texts,
         "rejects texts whose role is absent, or not the assistant's",
         lost="texts that are streamed in another role",
+        differs=(Difference.WITHOUT_OTHER_ROLES,),
     ),
     Downgrade(
         "nested-steps",
@@ -426,12 +436,14 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         without_older_parents,
         "attaches a tool call to its newest message, or to a second one of the parent's id",
         lost="which message an older message's tool call belongs to",
+        differs=(Difference.OTHER_HOLDERS,),
     ),
     Downgrade(
         "interleaving",
         "0.0.37",
         one_at_a_time,
         "rejects everything but its content while a text or a tool call is open",
+        differs=(Difference.IN_PIECES,),
     ),
 )
 """The shapes, in the order in which a plan applies them: newest first, and last those that must see what the client sees."""

@@ -2,13 +2,15 @@
 
 Before 0.0.59 a client reads nothing behind a RUN_ERROR. So a failed run that another one follows is continued by it: what
 the failed one left open is closed, and neither its RUN_ERROR nor the next RUN_STARTED is sent. RUN_FINISHED in the place
-of RUN_ERROR would be read, too, and would call a failure a success.
+of RUN_ERROR would be read, too, and would call a failure a success; it has to serve where the next RUN_STARTED brings
+messages in its input echo.
 """
 
 from collections.abc import AsyncIterator
 
 from agui_middleware.event import Event
 from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.messages import messages_of
 
 # What opens something, with what closes it and the member that names it.
 _CLOSERS = {
@@ -25,7 +27,7 @@ _MEMBERS = dict(_CLOSERS.values())
 async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
-    running = False
+    begun: Event | None = None  # the RUN_STARTED of the run that goes on
     open: dict[tuple[str, str], Event] = {}
     async for event in events:
         type = event.head.type
@@ -34,11 +36,13 @@ async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
             )
-            if running:
-                for close in reversed(open.values()):
-                    yield close
-                open.clear()
+            for close in reversed(open.values()):
+                yield close
+            open.clear()
+            if begun is not None and not messages_of(event):
                 continue
+            if begun is not None:
+                yield Event(type="RUN_FINISHED", threadId=begun.get("threadId"), runId=begun.get("runId"))
         elif error is not None:
             yield error
             error = None
@@ -46,7 +50,7 @@ async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -
             error = event
             continue
         if type in ("RUN_STARTED", "RUN_FINISHED"):
-            running = type == "RUN_STARTED"
+            begun = event if type == "RUN_STARTED" else None
             open.clear()
         _follow(event, open)
         yield event

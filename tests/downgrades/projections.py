@@ -19,6 +19,8 @@ class End:
 
     messages: list[Json]
     state: Any
+    original: bool
+    """Whether it is 1.0.0's, on the original, next to which the other one stands."""
 
 
 Projection = Callable[[End, Case], None]

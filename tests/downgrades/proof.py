@@ -8,7 +8,7 @@ from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import Difference, needed_by
 from tests.clients.client import Client, Outcome
 from tests.clients.corpus import REFERENCE
-from tests.downgrades import content_projections  # noqa: F401  # registers its projections
+from tests.downgrades import content_projections, structure_projections  # noqa: F401  # register their projections
 from tests.downgrades.cases import Case, cases
 from tests.downgrades.projections import End, projected
 
@@ -37,7 +37,7 @@ class Trial:
         return self._projected(self.outcome, differences).ends_like(self._projected(self.expected, differences))
 
     def _projected(self, outcome: Outcome, differences: Iterable[Difference]) -> Outcome:
-        end = projected(End(outcome.messages, outcome.state), differences, self.case)
+        end = projected(End(outcome.messages, outcome.state, outcome is self.expected), differences, self.case)
         return replace(outcome, messages=end.messages, state=end.state)
 
 
