@@ -94,7 +94,7 @@ class AGUIMiddleware:
 
     def _client(self, route: Route, scope: Scope) -> tuple[ClientVersion | None, bool]:
         """The release that reads the response, and whether that is certain: the body may still name a newer one."""
-        if route.client is not None:
+        if isinstance(route.client, ClientVersion):
             return clients.known(route.client), True
         if self._identify is not None:
             answer = self._identify(scope)
@@ -105,7 +105,7 @@ class AGUIMiddleware:
         if version is not None:
             return clients.known(version), True
         unadvertised = self.settings.unadvertised if route.unadvertised is None else route.unadvertised
-        default = None if unadvertised == "current" else clients.known(unadvertised)
+        default = clients.known(unadvertised) if isinstance(unadvertised, ClientVersion) else None
         return default, self._identify is not None or default is None or default >= clients.FIRST_WITH_PROTOCOL_VERSION
 
     def _advertised(self, scope: Scope) -> ClientVersion | None:

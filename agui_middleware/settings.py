@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -28,9 +28,7 @@ from starlette.types import Scope
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.filters.contract import Filter
-
-Current: TypeAlias = Literal["current"]
-"""A client that reads everything, as does one that is newer than every release known here."""
+from agui_middleware.filters.subagents import SubagentVisibility
 
 
 def _release(value: Any) -> ClientVersion:
@@ -42,7 +40,7 @@ def _release(value: Any) -> ClientVersion:
         raise ValueError("a release of @ag-ui/client, such as '0.0.58'") from None
 
 
-def _release_or_current(value: Any) -> "ClientVersion | Current":
+def _release_or_current(value: Any) -> ClientVersion | str:
     if value == "current":
         return "current"
     try:
@@ -63,11 +61,19 @@ def _filter(value: Any) -> "Filter | str":
     return filter  # type: ignore[no-any-return]
 
 
-Release = Annotated[ClientVersion, PlainValidator(_release)]
-ReleaseOrCurrent = Annotated[ClientVersion | Current, PlainValidator(_release_or_current)]
+# Typed as what may be given; once validated, a string is only ever `current`.
+Release = Annotated[ClientVersion | str, PlainValidator(_release)]
+ReleaseOrCurrent = Annotated[ClientVersion | str, PlainValidator(_release_or_current)]
 FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(_filter)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
 Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
+
+if TYPE_CHECKING:
+    Visibility = Literal["auto", "attributed", "inline", "hidden"] | SubagentVisibility
+    LegacyVisibility = Literal["inline", "hidden"] | SubagentVisibility
+else:  # a `SubagentVisibility` is such a string, and a union of both would say everything twice in its errors
+    Visibility = Literal["auto", "attributed", "inline", "hidden"]
+    LegacyVisibility = Literal["inline", "hidden"]
 
 
 class Route(BaseModel):
@@ -91,8 +97,8 @@ class Route(BaseModel):
 
     path: str = "/{path:path}"
     methods: list[Method] = ["POST"]
-    visibility: Literal["auto", "attributed", "inline", "hidden"] = "auto"
-    legacy_visibility: Literal["inline", "hidden"] = "inline"
+    visibility: Visibility = "auto"
+    legacy_visibility: LegacyVisibility = "inline"
     filters: list[FilterReference] = []
     client: Release | None = None
     unadvertised: ReleaseOrCurrent | None = None
