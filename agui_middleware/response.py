@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import headers
 from agui_middleware.errors import WIRE_FAULTS
 from agui_middleware.plan import Plan
+from agui_middleware.pump import DONE
 from agui_middleware.stream import Stream
 from agui_middleware.turn import Turn
 
@@ -46,6 +48,7 @@ class Responder:
         self._hides = hides
         self._started = False
         self._stream: Stream | None = None  # None: the response passes as it is
+        self._passes: Callable[[Any], bool] | None = None  # whether a body is none of ours; None: it always is
         self._turn = Turn()
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
@@ -79,10 +82,10 @@ class Responder:
         if kind == "http.response.body":
             if stream is None:
                 return self._send_unread(message)
-            body = message.get("body", b"")
-            if type(body) is bytes and stream.passes(body) and message.get("more_body", False) and not self._turn.taken:
+            body, more = message.get("body", b""), message.get("more_body", False)
+            if self._passes is not None and more and self._passes(body) and not self._turn.taken:
                 return self._send(message)
-            return self._send_body(message, stream)
+            return self._send_body(body, more, stream)
         if kind == "http.response.start":
             return self._start(message)
         if stream is not None and kind in headers.UNREAD_EXTENSIONS:
@@ -150,6 +153,7 @@ class Responder:
         changed = headers.for_rewritten_body(fields, self._vary, plan.summary)
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = self._make_stream(plan, self._write)
+        self._passes = None if plan.rewrites else self._stream.passes
         self._started = True
         await self._stream.start()
 
@@ -169,7 +173,7 @@ class Responder:
             raise Disconnected("the response is over")
         await self._send(message)
 
-    async def _send_body(self, message: Message, stream: Stream) -> None:
+    async def _send_body(self, body: Any, more: bool, stream: Stream) -> None:
         turn = self._turn
         if turn.taken:
             await turn.take()
@@ -178,10 +182,12 @@ class Responder:
         try:
             if self._over:
                 raise Disconnected("the response is over")
-            await stream.feed(_bytes_of(message))
-            last = not message.get("more_body", False)
-            if last or stream.ended:
-                await self._conclude(stream, last)
+            # A body may be anything like bytes: servers take that.
+            step = stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
+            if step is not DONE:
+                await step
+            if stream.ended or not more:
+                await self._conclude(stream, more)
         except BaseException:
             # A filter that was cancelled, or a client that has left: nothing can follow what did not get out.
             self._over = True
@@ -191,13 +197,13 @@ class Responder:
             if self._left:
                 await stream.close()
 
-    async def _conclude(self, stream: Stream, last: bool) -> None:
+    async def _conclude(self, stream: Stream, more: bool) -> None:
         if not stream.ended:
             await stream.finish()
         if stream.ended:
             _log(stream.failure)
         await self._end()
-        if stream.ended and not last:
+        if stream.ended and more:
             raise Disconnected("the response is over")
 
     async def _finish(self) -> None:
@@ -245,12 +251,6 @@ def _stems_from_us(error: BaseException, seen: set[int] | None = None) -> bool:
             return all(_stems_from_us(inner, seen) for inner in link.exceptions)
         link = link.__cause__ or link.__context__
     return link is not None
-
-
-def _bytes_of(message: Message) -> bytes:
-    """The body, which servers take as anything like bytes. Raises `TypeError` where it is nothing of the kind."""
-    body = message.get("body", b"")
-    return body if type(body) is bytes else bytes(memoryview(body))
 
 
 def _log(failure: Exception | None) -> None:

@@ -84,21 +84,22 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[Item]:
         """The frames and comments that `chunk` completes, in order."""
-        if self.is_one_frame(chunk):
-            return [Frame(chunk[6:-2])]
-        return self._feed(chunk)
+        data = self.object_in(chunk)
+        return self._feed(chunk) if data is None else [Frame(data)]
 
-    def is_one_frame(self, chunk: bytes) -> bool:
-        """Whether `chunk` is exactly one event of one line in the form written here, as most servers send them."""
-        size = len(chunk) - 2
-        return (
-            chunk[:6] == b"data: "
-            and chunk.find(b"\n") == size
-            and chunk.endswith(b"\n")
-            and 13 not in chunk  # a CR; to look for it as bytes takes ten times as long
-            and size <= self._limit
+    def object_in(self, chunk: bytes) -> bytes | None:
+        """The data of a chunk that is exactly one event, an object on one line, framed as here: most servers send those."""
+        data = chunk[6:-2]
+        if (
+            chunk[:7] == b"data: {"
+            and chunk[-2:] == b"\n\n"
+            and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
+            and 13 not in data
+            and len(data) + 6 <= self._limit
             and self.idle
-        )
+        ):
+            return data
+        return None
 
     def finish(self) -> list[Item]:
         """The stream has ended: the last event, if its blank line is missing."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import Event, EventType, MalformedEvent
@@ -53,6 +54,8 @@ class Stream:
         self._write = write
         self._decoder = Decoder(max_event_bytes)
         self._chain = Chain(plan.composition, context, self._emit)
+        # Whether an event goes through the filters and out without a coroutine of ours.
+        self._direct = self._rewrites and self._together and not doubtful
         self._doubtful = doubtful
         self._verify = verify
         self._held: list[bytes] = []  # of a doubtful stream, as it came
@@ -68,11 +71,11 @@ class Stream:
     def failure(self) -> Exception | None:
         return self._chain.failure
 
-    def passes(self, chunk: bytes) -> bool:
+    def passes(self, chunk: Any) -> bool:
         """Whether `chunk` leaves as it is, for sure: nothing is to be rewritten, and it is one well-framed event."""
-        if self._rewrites or self._doubtful:
+        if self._rewrites or self._doubtful or type(chunk) is not bytes:
             return False
-        return self._raw or (chunk[:7] == b"data: {" and self._decoder.is_one_frame(chunk))
+        return self._raw or self._decoder.object_in(chunk) is not None
 
     async def start(self) -> None:
         """Let filters do what they do before the first event."""
@@ -82,14 +85,26 @@ class Stream:
 
     def feed(self, chunk: bytes) -> Awaitable[None]:
         """Take the next bytes; what becomes of them was written once this is awaited, except for what a filter holds."""
-        if self._raw:
-            return self._write(chunk)
-        if self._doubtful or not self._together or not self._decoder.is_one_frame(chunk):
+        data = self._decoder.object_in(chunk) if self._direct else None
+        if data is None:
             return self._feed(chunk)
-        step = self._take_data(chunk[6:-2], None)
-        return self._flush() if step is DONE else self._run(step)
+        try:
+            event = Event.parse(data)
+        except MalformedEvent:
+            return self._feed(chunk)
+        step = self._chain.push(event)
+        if step is not DONE:
+            return self._run(step)
+        out = self._out
+        if len(out) == 1 and out[0] is event:  # nobody changed it
+            self._out = []
+            return self._write(chunk)
+        return self._flush() if out else DONE
 
     async def _feed(self, chunk: bytes) -> None:
+        if self._raw:
+            await self._write(chunk)
+            return
         items = self._decoder.feed(chunk)
         if self._doubtful:
             items = await self._settle(chunk, items)
@@ -137,7 +152,7 @@ class Stream:
             await self._chain.finish()
 
     def _take_data(self, data: bytes | None, fields: Fields | None) -> Awaitable[None]:
-        if data is None or not data.lstrip(b" \t\n").startswith(b"{"):
+        if data is None or (data[:1] != b"{" and data.lstrip(b" \t\n")[:1] != b"{"):
             # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as this.
             bare = data is not None or self._plan.hides
             self._out.append(encode_comment() if bare else encode(None, fields))
@@ -172,7 +187,8 @@ class Stream:
             self._errored = False
         if self._verify and not event.unchanged_in_place():
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
-        self._out.append(event if event.fields is not None else b"".join((b"data: ", event.raw, b"\n\n")))
+        event.raw  # noqa: B018  # encoded here, where a filter that put in what is no JSON is to blame
+        self._out.append(event)
         return DONE if self._together else self._deliver()
 
     async def _deliver(self) -> None:
@@ -182,12 +198,8 @@ class Stream:
             raise Undeliverable(error) from error
 
     def _flush(self) -> Awaitable[None]:
-        out = self._out
-        if not out:
-            return DONE
-        self._out = []
-        frames = _frames(out)
-        return self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+        out, self._out = self._out, []
+        return self._write(b"".join(_frames(out))) if out else DONE
 
     async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
         """Find out from its first event whether the stream is AG-UI, and give what is to be taken by now.
@@ -200,6 +212,7 @@ class Stream:
         first = next((item for item in items if not _is_silent(item)), None)
         if type(first) is Frame and _is_event(first.data or b"", _TYPES):
             self._doubtful = False
+            self._direct = self._rewrites and self._together
             self._held, items = [], self._unsettled
             await self.start()
             return items
@@ -242,7 +255,10 @@ def _frames(out: list[bytes | Event]) -> list[bytes]:
         if isinstance(event, bytes):
             frames.append(event)
             continue
-        fields: Fields = event.fields
+        fields: Fields | None = event.fields
+        if fields is None:
+            frames.append(encode(event.raw))
+            continue
         first = id(fields) in taken
         taken.add(id(fields))
         # A name that is the event's type follows it; any other is the server's own.

@@ -183,30 +183,36 @@ def test_a_frame_is_given_with_its_blank_line_and_not_later() -> None:
     assert decoder.feed(b"\n: ping\n") == [Comment(b" ping")]
 
 
-def test_is_one_frame_says_whether_a_chunk_is_one_event_in_the_form_written_here() -> None:
+def test_object_in_gives_the_data_of_a_chunk_that_is_one_event_in_the_form_written_here() -> None:
     decoder = Decoder(100)
-    frame = b"data: a\n\n"
-    assert not decoder.is_one_frame(frame)  # it may be a byte order mark that comes first
+    frame = b"data: {}\n\n"
+    assert decoder.object_in(frame) is None  # it may be a byte order mark that comes first
     decoder.feed(b"")
-    assert not decoder.is_one_frame(frame)
+    assert decoder.object_in(frame) is None
     decoder.feed(frame)
-    assert decoder.is_one_frame(frame)
+    assert decoder.object_in(frame) == b"{}"
     others = [
         b"",
-        b"data: a\n",
-        b"data: a\n\n\n",
-        b"data: a\r\n\n",
-        b"data: a\n\ndata: b\n\n",
-        b"data:a\n\n",
-        b": a\n\n",
+        b"data: {}\n",
+        b"data: {}\n\n\n",
+        b"data: {}\r\n\n",
+        b"data: {}\n\r",
+        b"data: {}\ndata: {}\n\n",
+        b"data: {}\n\ndata: {}\n\n",
+        b"data: {}\rid: 1\n\n",
+        b"data:{}\n\n",
+        b"data: []\n\n",
+        b"data:  {}\n\n",
+        b": {}\n\n",
+        b"data: {}",
+        b"\n\n",
     ]
-    others += [b"data: a\ndata: b\n\n", b"data: a", b"\n\n", b"data: " + b"a" * 95 + b"\n\n"]
-    assert not any(map(decoder.is_one_frame, others))
-    assert decoder.is_one_frame(b"data: " + b"a" * 94 + b"\n\n")
+    assert not any(map(decoder.object_in, [*others, b"data: {" + b"a" * 94 + b"\n\n"]))
+    assert decoder.object_in(b"data: {" + b"a" * 93 + b"\n\n") == b"{" + b"a" * 93
     for unfinished in (b"data: a", b"data: a\n", b"id: 1\n", b": a", b"\r"):
         decoder = Decoder(100)
         decoder.feed(frame + unfinished)
-        assert not decoder.is_one_frame(frame)
+        assert decoder.object_in(frame) is None
 
 
 @pytest.mark.parametrize("first", [b"", b"\n", b"data: x\n\n"])

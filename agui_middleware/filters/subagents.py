@@ -3,13 +3,15 @@
 from collections.abc import AsyncIterator
 from enum import StrEnum
 
-from agui_middleware.event import UNSET, Event, JsonObject, MalformedEvent
+from agui_middleware.event import UNSET, Event, EventType, JsonObject, MalformedEvent
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
 from agui_middleware.filters.ownership import LIFECYCLE, Ownership, Steps
 from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lanes
 from agui_middleware.messages import edit_interrupts, edit_messages, edit_object
 
 _STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
+# What carries no attribution but its own tag, and is no step, no lifecycle event and no chunk: nearly every event.
+_PLAIN = frozenset(EventType) - LIFECYCLE - _STEPS - RUN_LEVEL - ID_OF.keys()
 
 
 class SubagentVisibility(StrEnum):
@@ -56,15 +58,17 @@ async def inline(events: AsyncIterator[Event], context: Context) -> AsyncIterato
     """`SubagentVisibility.INLINE`."""
     steps, chunks = Steps(), Chunks()
     async for event in events:
-        type = event.head.type
-        if type in ID_OF:
+        head = event.head
+        type = head.type
+        if type in _PLAIN and not chunks.open:
+            yield event if head.subagentRunId is UNSET else untag(event)
+        elif type in ID_OF:
             yield untag(chunks.shown(chunks.named(event)))
-            continue
-        chunks.passed(event)
-        if type in LIFECYCLE or (type in _STEPS and steps.take(event.head)):
-            continue
-        chunks.closed(type)
-        yield untag(event)
+        else:
+            chunks.passed(event)
+            if type not in LIFECYCLE and not (type in _STEPS and steps.take(head)):
+                chunks.closed(type)
+                yield untag(event)
 
 
 @touches(EVERYTHING)
@@ -89,26 +93,29 @@ class Chunks:
     For each chunk `named`, and `shown` if it goes out; for each other event `passed`, and `closed` if it goes out.
     """
 
-    __slots__ = ("_lanes", "_reader", "_taken", "ambiguous")
+    __slots__ = ("_lanes", "_reader", "_taken", "ambiguous", "open")
 
     def __init__(self) -> None:
         self._lanes = Lanes()
+        self.open = False  # whether an event that is no chunk can close anything
         self._reader: tuple[str, str] | None = None  # what the reader's lane holds
         self.ambiguous = False  # the last chunk fits the lanes of several owners, and 1.0.0 rejects it
 
     def passed(self, event: Event) -> None:
         """Follow what an event that is no chunk closes for a reader with attribution."""
-        if self._lanes.open:
+        if self.open:
             self._lanes.close(event)
+            self.open = bool(self._lanes.open) or self._reader is not None
 
     def closed(self, type: str) -> None:
         """Follow what an event that is no chunk closes for a reader without."""
         if self._reader is not None and (type in EXPLICIT or type in RUN_LEVEL):
             self._reader = None
+            self.open = bool(self._lanes.open)
 
     def named(self, chunk: Event) -> Event:
         """The chunk with the id of what it continues. One that fits nothing stays as it is, for the client to reject."""
-        self._taken, self.ambiguous = None, False
+        self._taken, self.ambiguous, self.open = None, False, True
         try:
             self._taken = self._lanes.take(chunk)
         except LookupError:
