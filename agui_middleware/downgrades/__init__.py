@@ -25,6 +25,7 @@ from agui_middleware.downgrades.input_echo import report_input_echo
 from agui_middleware.downgrades.input_lists import with_input_lists
 from agui_middleware.downgrades.interleaving import one_at_a_time
 from agui_middleware.downgrades.interrupts import report_outcomes
+from agui_middleware.downgrades.lost_parents import without_lost_parents
 from agui_middleware.downgrades.media_parts import media_as_binary
 from agui_middleware.downgrades.names import report_names
 from agui_middleware.downgrades.nested_steps import one_step_at_a_time
@@ -322,6 +323,12 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "ignores the name of a text message",
         lost="the name of a text message's speaker",
         differs=(Difference.WITHOUT_NAMES,),
+    ),
+    Downgrade(
+        "lost-parents",
+        "0.0.45",
+        without_lost_parents,
+        "gives a call that names a message of a role it does not know a message of that id",
     ),
     Downgrade(
         "reasoning",

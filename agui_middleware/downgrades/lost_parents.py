@@ -1,0 +1,28 @@
+"""Tool calls that name reasoning or an activity as their parent.
+
+Such a message holds no calls, and a client gives the call a message of its own. One that has no such messages, reasoning
+before 0.0.45 and activities before 0.0.41, gives it a message of the parent's id.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
+from agui_middleware.event import Event
+from agui_middleware.filters.contract import Context, touches
+
+_FIRST_WITH_ACTIVITIES: Final = ClientVersion(0, 0, 41)
+
+
+@touches(*OPENERS, *OTHERS)
+async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Take `parentMessageId` off a call whose parent the client does not get."""
+    lost = ("reasoning",) if context.client and context.client >= _FIRST_WITH_ACTIVITIES else ("reasoning", "activity")
+    roster = Roster(None)
+    async for event in events:
+        parent = event.head.parentMessageId
+        if event.head.type == "TOOL_CALL_START" and isinstance(parent, str) and roster.roles.get(parent) in lost:
+            event = event.without("parentMessageId")
+        roster.take(event)
+        yield event
