@@ -31,4 +31,4 @@ def test_a_call_whose_parent_is_lost_gets_a_message_of_its_own(
 
 @pytest.mark.parametrize("release", ["0.0.27", "0.0.40", "0.0.44"])
 def test_a_parent_that_the_client_gets_stays(release: str) -> None:
-    assert made(release, *TEXT, *CALL)[len(TEXT) :] == CALL
+    assert CALL[0] in made(release, *TEXT, *CALL)
