@@ -78,8 +78,9 @@ def _user_text(end: End, _: Case) -> None:
 @projects(Difference.WITHOUT_ECHO)
 def _without_echo(end: End, case: Case) -> None:
     asked = {message["id"] for message in case.run.messages}
+    restated = {message.get("id") for event in case.events for message in event.get("messages", ())}
     echoed = {message.get("id") for event in case.events for message in event.get("input", {}).get("messages", ())}
-    end.messages = [message for message in end.messages if message["id"] in asked or message["id"] not in echoed]
+    _drop(end, echoed - asked - restated)
 
 
 @projects(Difference.EMPTY_STATE)
