@@ -7,13 +7,15 @@
         for piece in data.draw(cuts(stream)): ...
 
 `runs` draws what @ag-ui/client 1.0.0 accepts, `streams` and `cuts` draw its bytes, `model` tells what the modes of
-visibility should leave of it, `reader` reads it as that client does, `features` names what is in it.
+visibility should leave of it, `reference` how, `reader` reads it as that client does, `features` names what is in it.
 """
 
+from .batch import batch
 from .drawn import runs
 from .features import features
 from .model import Owners, owners, untagged, without_subagents
-from .reader import InvalidStream, Json, read
+from .reader import InvalidStream, Json, canonical, read
+from .reference import hidden, inlined
 from .shapes import SHAPES, Shape
 from .wire import Style, cuts, dumped, plain, streams, styles
 from .words import SECRET
@@ -26,9 +28,13 @@ __all__ = [
     "Owners",
     "Shape",
     "Style",
+    "batch",
+    "canonical",
     "cuts",
     "dumped",
     "features",
+    "hidden",
+    "inlined",
     "owners",
     "plain",
     "read",

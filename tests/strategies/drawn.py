@@ -28,7 +28,7 @@ _WEIGHTS: dict[Callable[[World], None], int] = {
     call: 5,
     answer: 4,
     subagent: 4,
-    reasoning: 3,
+    reasoning: 5,
     activity: 3,
     state: 2,
     step: 3,

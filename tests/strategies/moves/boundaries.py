@@ -79,7 +79,7 @@ def _fail(world: World) -> None:
 
 def fail_first(world: World) -> bool:
     """Now and then the stream begins with RUN_ERROR. Returns whether it does."""
-    if world.may("run_errors") and world.may("errors_first") and world.chance(40):
+    if world.may("run_errors") and world.may("errors_first") and world.chance(25):
         _fail(world)
         return True
     return False
@@ -119,7 +119,7 @@ def _outcome(world: World) -> Json | None:
     if choice == 4 and world.may("cancelled"):
         return {"type": "cancelled"}
     if choice == 1:
-        none_named: Json = {"pendingToolCallIds": []} if world.may("pending_calls") and world.chance(6) else {}
+        none_named: Json = {"pendingToolCallIds": []} if world.may("pending_calls") and world.chance(3) else {}
         return {"type": "success", **none_named}
     return None
 

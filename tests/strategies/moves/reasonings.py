@@ -47,17 +47,16 @@ def _start_span(world: World, owner: Owner) -> None:
 
 
 def _span_id(world: World, owner: Owner) -> str:
-    open_ = world.reader.verification.open["span"]
-    if world.chance(3) and (closed := [*world.closed("span", owner), *world.owned("reasoning", owner)]):
-        again = world.pick(closed)
-        if again not in open_:
-            return again
-    if world.may("shared_ids") and not world.secrets and world.chance(6):
+    open_, choice = world.reader.verification.open["span"], world.below(6)
+    ids: list[str] = []
+    if choice in (3, 4):
+        ids = world.closed("span", owner)
+    elif choice == 2:
+        ids = [id_ for id_ in world.owned("reasoning", owner) if id_ not in open_]
+    elif choice == 5 and world.may("shared_ids") and not world.secrets:
         taken = {**world.spans, **world.reasoning}
-        foreign = [id_ for id_, known in world.texts.items() if known != owner and id_ not in taken]
-        if foreign:
-            return world.pick(foreign)
-    return world.fresh("r", owner)
+        ids = [id_ for id_, known in world.texts.items() if known != owner and id_ not in taken]
+    return world.pick(ids) if ids else world.fresh("r", owner)
 
 
 def _start_reasoning(world: World, message: str, owner: Owner) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "Kind",
     "Owner",
     "Reader",
+    "canonical",
     "read",
     "reconciled",
     "result_place",
@@ -49,3 +50,22 @@ def read(events: Iterable[Json]) -> tuple[list[Json], Any]:
     for event in events:
         reader.feed(event)
     return reader.conversation.messages, reader.conversation.state
+
+
+def canonical(value: Any) -> Any:
+    """A JSON value as JavaScript has it: numbers are doubles, halves of a pair that meet are one character.
+
+    Values of Python and of a client compare equal in this form, and True differs from 1.
+    """
+    match value:
+        case bool() | None:
+            return value
+        case int() | float():
+            return ("number", float(value))
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        case list():
+            return [canonical(item) for item in value]
+        case dict():
+            return {canonical(name): canonical(member) for name, member in value.items()}
+    raise TypeError(value)
