@@ -77,10 +77,13 @@ def _user_text(end: End, _: Case) -> None:
 
 @projects(Difference.WITHOUT_ECHO)
 def _without_echo(end: End, case: Case) -> None:
-    asked = {message["id"] for message in case.run.messages}
-    restated = {message.get("id") for event in case.events for message in event.get("messages", ())}
-    echoed = {message.get("id") for event in case.events for message in event.get("input", {}).get("messages", ())}
-    _drop(end, echoed - asked - restated)
+    known, echoed = {message["id"] for message in case.run.messages}, set()
+    for event in case.events:
+        echoed |= {message.get("id") for message in event.get("input", {}).get("messages", ())} - known
+        known |= {event.get(name) for name in ("messageId", "parentMessageId", "toolCallId")}
+        restated = {message.get("id") for message in event.get("messages", ())}
+        known, echoed = known | restated, echoed - restated
+    _drop(end, echoed)
 
 
 @projects(Difference.EMPTY_STATE)
