@@ -198,12 +198,13 @@ class Responder:
                 await stream.close()
 
     async def _conclude(self, stream: Stream, more: bool) -> None:
-        if not stream.ended:
+        early = stream.ended
+        if not early:
             await stream.finish()
-        if stream.ended:
+        if early or stream.failure is not None:
             _log(stream.failure)
         await self._end()
-        if stream.ended and more:
+        if early and more:
             raise Disconnected("the response is over")
 
     async def _finish(self) -> None:
