@@ -83,6 +83,8 @@ class Exchange:
         self.sent.append(message)
         self._grew.set()
         self._grew = anyio.Event()
+        if self.complete:
+            self.disconnect()  # there is nothing more to say, and servers say so
 
     def disconnect(self) -> None:
         self._left.set()
