@@ -10,6 +10,13 @@ class Difference(StrEnum):
     sentence "this release ends ...".
     """
 
+    FINISHED_CALLS = (
+        "with a tool call's name and arguments as they were when it was answered, restated or its run ended"
+    )
+    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
+    OTHER_HOLDERS = "with a tool call in a message of its own, instead of in an older message"
+    EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
+    WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"
     WITHOUT_ATTRIBUTION = "with no `subagentRunId` on its messages"
     WITHOUT_METADATA = "with no `metadata` on its messages and tool calls"
     RESULTS_LAST = "with a tool's result where it arrived, instead of behind its call"
@@ -31,10 +38,3 @@ class Difference(StrEnum):
     OTHER_ACTIVITIES = "with activities that a snapshot has deleted, or without some that it has not"
     OTHER_REASONING = "with reasoning that a snapshot has replaced"
     SNAPSHOT_ORDER = "with its messages in the order of a snapshot"
-    EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
-    FINISHED_CALLS = (
-        "with a tool call's name and arguments as they were when it was answered, restated or its run ended"
-    )
-    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
-    OTHER_HOLDERS = "with a tool call in a message of its own, instead of in an older message"
-    WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"

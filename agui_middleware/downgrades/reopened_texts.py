@@ -44,7 +44,8 @@ class _Texts:
         """What leaves before `event`."""
         type, id = event.head.type, event.head.messageId
         if type == "TEXT_MESSAGE_CONTENT":
-            return [self._starts.pop(id)] if isinstance(id, str) and id in self._starts else []
+            held = isinstance(id, str) and id in self._starts and id in self._roster.roles
+            return [self._starts.pop(id)] if held else []
         if type in _TERMINAL:
             self._starts.clear()
             gone = [*self.ends]
@@ -58,15 +59,22 @@ class _Texts:
     def passes(self, event: Event) -> bool:
         """Whether `event` leaves now; a START or an END may leave later, or never."""
         type, id = event.head.type, event.head.messageId
-        if type in _OF_A_TEXT and isinstance(id, str) and id in self._roster.roles:
-            if type == "TEXT_MESSAGE_START":
-                if self.ends.pop(id, None) is None:
-                    self._starts[id] = event
-                return False
-            if type == "TEXT_MESSAGE_END":
-                if self._starts.pop(id, None) is None:
-                    self.ends[id] = event
-                return False
-        elif type != "MESSAGES_SNAPSHOT":
+        if type in _OF_A_TEXT and isinstance(id, str):
+            return self._continues(event, type, id)
+        if type != "MESSAGES_SNAPSHOT":
             self._roster.take(event)
+        return True
+
+    def _continues(self, event: Event, type: str, id: str) -> bool:
+        if type == "TEXT_MESSAGE_START" and id in self._roster.roles:
+            if self.ends.pop(id, None) is None:
+                self._starts[id] = event
+            return False
+        if type == "TEXT_MESSAGE_CONTENT":
+            return id not in self._starts  # a snapshot has taken the message away
+        if type == "TEXT_MESSAGE_END" and (id in self._starts or id in self._roster.roles):
+            if self._starts.pop(id, None) is None:
+                self.ends[id] = event
+            return False
+        self._roster.take(event)
         return True

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -23,7 +23,7 @@ class Case:
     name: str
     run: Run
 
-    @property
+    @cached_property
     def events(self) -> list[Json]:
         """The events of the stream, however it is framed."""
         return events_of(rewrite(self.run.stream))

@@ -36,7 +36,6 @@ class _Finished:
         self._open: set[str] = set()
         self._finished: set[str] = set()
         self._failed = False
-        self._learn(case.run.messages)
         for event in expanded(case):
             self._take(event)
 
@@ -138,12 +137,12 @@ def _drop_calls(end: End, message: Json) -> None:
 
 @projects(Difference.OTHER_HOLDERS)
 def _other_holders(end: End, _: Case) -> None:
-    """Take the tool calls out of their messages, and put them behind all others by their ids."""
+    """Put the tool calls behind all messages, by their ids; an assistant's message that says nothing else goes."""
     calls = sorted(_calls(end), key=lambda call: str(call["id"]))
-    for message in list(end.messages):
-        if "toolCalls" in message:
-            _drop_calls(end, message)
-    end.messages += [{"id": call["id"], "role": "assistant", "toolCalls": [call]} for call in calls]
+    for message in end.messages:
+        message.pop("toolCalls", None)
+    end.messages = [message for message in end.messages if message["role"] != "assistant" or message.get("content")]
+    end.messages += [{"id": None, "role": "assistant", "toolCalls": [call]} for call in calls]
 
 
 @projects(Difference.WITHOUT_OTHER_ROLES)
