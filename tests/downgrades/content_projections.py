@@ -78,12 +78,19 @@ def _user_text(end: End, _: Case) -> None:
 @projects(Difference.WITHOUT_ECHO)
 def _without_echo(end: End, case: Case) -> None:
     known, echoed = {message["id"] for message in case.run.messages}, set()
+    calls: set[Any] = set()  # which may stand elsewhere by now
     for event in case.events:
-        echoed |= {message.get("id") for message in event.get("input", {}).get("messages", ())} - known
+        for message in event.get("input", {}).get("messages", ()):
+            if message.get("id") not in known:
+                echoed.add(message.get("id"))
+                calls |= {call["id"] for call in message.get("toolCalls", ())}
         known |= {event.get(name) for name in ("messageId", "parentMessageId", "toolCallId")}
         restated = {message.get("id") for message in event.get("messages", ())}
         known, echoed = known | restated, echoed - restated
     _drop(end, echoed)
+    end.messages = [
+        message for message in end.messages if message["id"] is not None or message["toolCalls"][0]["id"] not in calls
+    ]
 
 
 @projects(Difference.EMPTY_STATE)
