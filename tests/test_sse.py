@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, TooLarge, encode, encode_comment
+from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, Stray, TooLarge, encode, encode_comment
 from tests.strategies import cuts, runs, streams
 from tests.work import memory_of, work_of
 
@@ -67,6 +67,10 @@ CASES: dict[str, Case] = {
     "a frame without data": Case(b"id: 7\n\ndata: a\n\n", [Frame(None, Fields(id=b"7")), Frame(b"a")]),
     "no phantom events behind an id": Case(b"id: 7\ndata: a\n\n\n\n", [Frame(b"a", Fields(id=b"7"))]),
     "unknown fields": Case(b"x: y\nDATA: z\n data: z\ndata2: z\ndata: a\n\n", [Frame(b"a")]),
+    "a line that may be of a torn event": Case(
+        b'ata: {"a":1}\n{\ndata: a\n}\n\n', [Stray(b'ata: {"a":1}'), Stray(b"{"), Frame(b"a")]
+    ),
+    "a retry that is no number": Case(b"retry: {\nretry: -1\nretry\ndata: a\n\n", [Frame(b"a")]),
     "unknown fields only": Case(b"x: y\n\ndata: a\n\n", [Frame(b"a")]),
     "no blank line at the end": Case(b"data: a\n\ndata: b\n", [Frame(b"a")], (Frame(b"b"),)),
     "no line end at the end": Case(b"data: a\n\ndata: b", [Frame(b"a")], (Frame(b"b"),)),
