@@ -125,6 +125,27 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "writes text or reasoning over the activity whose id it has",
     ),
     Downgrade(
+        "thinking",
+        "1.0.0",
+        thinking_as_reasoning,
+        "shows nothing of the THINKING_* events of old agents, or rejects them",
+    ),
+    Downgrade(
+        "lost-parents",
+        "0.0.45",
+        without_lost_parents,
+        "gives a call that names a message of a role it does not know a message of that id",
+    ),
+    Downgrade(
+        "reasoning",
+        "0.0.45",
+        reasoning_as_thinking,
+        "rejects REASONING_* events, and shows THINKING_* in their place",
+        lost="reasoning in the conversation",
+        oldest="0.0.37",
+        differs=(Difference.WITHOUT_REASONING,),
+    ),
+    Downgrade(
         "reopened-calls",
         "0.0.58",
         keep_calls_open,
@@ -280,12 +301,6 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         differs=(Difference.EMPTY_STATE,),
     ),
     Downgrade(
-        "thinking",
-        "1.0.0",
-        thinking_as_reasoning,
-        "shows nothing of the THINKING_* events of old agents, or rejects them",
-    ),
-    Downgrade(
         "outcomes",
         "1.0.0",
         readable_outcomes,
@@ -323,21 +338,6 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "ignores the name of a text message",
         lost="the name of a text message's speaker",
         differs=(Difference.WITHOUT_NAMES,),
-    ),
-    Downgrade(
-        "lost-parents",
-        "0.0.45",
-        without_lost_parents,
-        "gives a call that names a message of a role it does not know a message of that id",
-    ),
-    Downgrade(
-        "reasoning",
-        "0.0.45",
-        reasoning_as_thinking,
-        "rejects REASONING_* events, and shows THINKING_* in their place",
-        lost="reasoning in the conversation",
-        oldest="0.0.37",
-        differs=(Difference.WITHOUT_REASONING,),
     ),
     Downgrade(
         "reasoning-messages",
@@ -453,7 +453,11 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         differs=(Difference.IN_PIECES,),
     ),
 )
-"""The shapes, in the order in which a plan applies them: newest first, and last those that must see what the client sees."""
+"""The shapes, in the order in which a plan applies them: newest first, and last those that must see what the client sees.
+
+What closes something at the end of a run comes before what keeps texts and calls open until then: so a stream that was
+rewritten before keeps its order.
+"""
 
 
 def needed_by(client: ClientVersion | None) -> list[Downgrade]:
