@@ -95,11 +95,11 @@ class Stream:
         step = self._chain.push(event)
         if step is not DONE:
             return self._run(step)
-        out = self._out
-        if len(out) == 1 and out[0] is event:  # nobody changed it
-            self._out = []
-            return self._write(chunk)
-        return self._flush() if out else DONE
+        left = self._out[0] if len(self._out) == 1 else None
+        if not isinstance(left, Event) or left.fields is not None:
+            return self._flush()
+        self._out = []
+        return self._write(chunk if left is event else encode(left.raw))  # the former where nobody changed it
 
     async def _feed(self, chunk: bytes) -> None:
         if self._raw:
@@ -189,7 +189,8 @@ class Stream:
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
         event.raw  # noqa: B018  # encoded here, where a filter that put in what is no JSON is to blame
         self._out.append(event)
-        return DONE if self._together else self._deliver()
+        # One with fields waits for what else comes of its frame: the last piece takes them.
+        return DONE if self._together or event.fields is not None else self._deliver()
 
     async def _deliver(self) -> None:
         try:

@@ -78,11 +78,14 @@ def fails_on(type: str, error: Callable[[], Exception] = ZeroDivisionError) -> F
     return filter
 
 
-async def returns_on_b(events: Events, _: Context) -> Events:
-    async for event in events:
-        if event.type == "B":
-            return
-        yield event
+def returns_on_b() -> Filter:
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            if event.type == "B":
+                return
+            yield event
+
+    return filter
 
 
 async def passes(events: Events, _: Context) -> Events:
@@ -319,7 +322,7 @@ async def test_the_first_failure_is_the_one_that_is_told() -> None:
 async def test_behind_a_filter_that_returns_the_others_read_the_end() -> None:
     before: Log = []
     after: Log = []
-    driven = Driven(reads(before), returns_on_b, reads(after))
+    driven = Driven(reads(before), returns_on_b(), reads(after))
     await driven.chain.start()
     await driven.push("A")
     assert not driven.chain.ended
@@ -331,7 +334,7 @@ async def test_behind_a_filter_that_returns_the_others_read_the_end() -> None:
 
 
 async def test_a_declared_filter_that_returns_ends_the_chain() -> None:
-    driven = Driven(touches("B")(returns_on_b), passes)
+    driven = Driven(touches("B")(returns_on_b()), passes)
     assert await driven.run("A", "B", "A") == ["A"]
 
 
