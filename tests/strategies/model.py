@@ -68,7 +68,8 @@ def _open(known: Owners, event: Json) -> None:
         case {"type": "TEXT_MESSAGE_START" | "TEXT_MESSAGE_CHUNK", "messageId": message}:
             known.message.setdefault(message, tag)
         case {"type": "TOOL_CALL_START" | "TOOL_CALL_CHUNK", "toolCallId": call}:
-            inherited = known.message.get(event.get("parentMessageId", ""))
+            # No default for the look-up: the empty string is an id.
+            inherited = known.message.get(event["parentMessageId"]) if "parentMessageId" in event else None
             known.tool.setdefault(call, inherited if tag is None else tag)
         case {"type": "TOOL_CALL_RESULT", "messageId": message}:
             known.message[message] = tag

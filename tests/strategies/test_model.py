@@ -162,3 +162,11 @@ def test_model_removes_the_untagged_message_of_a_tagged_span() -> None:
     messages, _ = read(events)
     assert untagged(messages) == messages != []
     assert without_subagents(messages, events) == []
+
+
+def test_model_gives_a_call_without_a_parent_to_nobodys_message() -> None:
+    """The empty string is an id like any other, and not what an absent parent means."""
+    text = {"type": "TEXT_MESSAGE_START", "messageId": "", "subagentRunId": "s"}
+    events = [START, text, {"type": "TEXT_MESSAGE_END", "messageId": ""}, *call("c"), FINISH]
+    messages, _ = read(events)
+    assert [message["id"] for message in without_subagents(messages, events)] == ["c"]

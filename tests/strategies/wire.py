@@ -32,7 +32,7 @@ class Style:
     ascii: bool = True
     order: Literal["as drawn", "sorted", "reversed"] = "as drawn"
     colon: str = "data: "
-    trimmings: bool = False  # comments, other fields, more blank lines than needed
+    trimmings: bool = False  # comments, fields other than data, frames without data
 
 
 def plain(events: Sequence[Json]) -> bytes:

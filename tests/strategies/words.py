@@ -1,7 +1,7 @@
 """The leaves of a drawn run: texts, names, JSON values, content parts.
 
 Values come from small pools rather than from general strategies: a run needs hundreds of them, and a pool costs one
-choice each. What is in a pool is there because something broke on it once.
+choice each. A pool begins with the plainest value; behind it stands what readers and rewriters stumble over.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def chunk(world: World) -> None:
     """A few chunks in a row, since any other event of their owners ends the streams."""
-    for _ in range(1 + world.below(4)):
+    for _ in range(1 + world.below(4) if world.may("chunks") else 0):
         lanes = list(world.reader.lanes.pending.items())
         if lanes and world.chance(2):
             _continue(world, *world.pick(lanes[::-1]))

@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from ..reader import Json, Owner, reconciled
+from ..words import SECRET
 from ..world import Call, World
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ def snapshot(world: World) -> None:
         messages = known + new
     if world.chance(6):
         messages.reverse()
+    for message in messages if world.reown else ():
+        if message["role"] != "tool" and "subagentRunId" in message and world.chance(3):
+            _reown(world, message)
     members: Json = {"metadata": metadata} if metadata else {}
     world.emit("MESSAGES_SNAPSHOT", messages=messages, **members)
 
@@ -39,12 +43,10 @@ def _restated(world: World, message: Json) -> Json:
         return message
     owner = world.owner_of(message)
     message.pop("subagentRunId", None)
-    if owner is not None and not (world.reown and world.chance(3)):
+    if owner is not None:
         message["subagentRunId"] = owner
-    elif owner is not None:
-        _reown(world, message)
     # A snapshot gives a message's calls to the owner of the message, so another's call is left out.
-    calls = [c for c in message.get("toolCalls", ()) if world.calls[c["id"]].owner == message.get("subagentRunId")]
+    calls = [call for call in message.get("toolCalls", ()) if world.calls[call["id"]].owner == owner]
     if calls:
         message["toolCalls"] = calls
     else:
@@ -53,6 +55,8 @@ def _restated(world: World, message: Json) -> Json:
 
 
 def _reown(world: World, message: Json) -> None:
+    """Take the tag off a message, which makes it and its calls the parent's."""
+    del message["subagentRunId"]
     for known in (world.texts, world.reasoning, world.spans, world.activities):
         if message["id"] in known:
             known[message["id"]] = None
@@ -78,7 +82,7 @@ def _claim(world: World) -> Json:
     if not (world.may("activities") and world.may("metadata") and world.chance(8)):
         return {}
     types = [m["activityType"] for m in world.messages if m["role"] == "activity"]
-    shown = [type_ for type_ in types if not (world.secrets and "SECRET" in type_)]
+    shown = [type_ for type_ in types if not (world.secrets and SECRET in type_)]
     return {"@ag-ui/client": {"authoritativeActivityTypes": world.pick((None, shown[:1]))}}
 
 
