@@ -45,6 +45,12 @@ def test_a_mirror_of_a_media_part_is_left_out(client: StartClient, name: Json) -
     assert end.messages == snapshot(part)["messages"]
 
 
+@pytest.mark.parametrize("part", [media("audio"), media(place="data"), media(mime_type="image/gif")])
+def test_a_media_part_of_something_else_is_mirrored_by_none(client: StartClient, part: Json) -> None:
+    end = Minimal(client, "binary-parts").proves(snapshot(binary(url="a"), part), alike=False)
+    assert end.messages == snapshot(media(), part)["messages"]
+
+
 def test_a_binary_part_of_another_name_is_no_mirror(client: StartClient) -> None:
     end = Minimal(client, "binary-parts").proves(snapshot(binary(url="a", filename="b.png"), media()), alike=False)
     assert end.messages == snapshot(media(metadata={"filename": "b.png"}), media())["messages"]

@@ -1,7 +1,12 @@
 """THINKING_* from old agents; REASONING_* for old clients; what neither of them shows."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
+from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.event import Event
+from agui_middleware.filters import Context
 from tests.clients.client import UUID4
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
 
@@ -162,3 +167,11 @@ def test_releases_that_show_no_thinking_get_none(events: list[Json]) -> None:
 
 def test_thinking_is_not_known_before_0_0_37(client: StartClient) -> None:
     assert Minimal(client, "thinking-events").proves(STATE, THINKING_START, *thought("a"), THINKING_END).messages == []
+
+
+async def test_a_filter_that_drops_all_it_is_shown_passes_the_rest_on() -> None:
+    async def source() -> AsyncIterator[Event]:
+        yield Event(**THINKING_START)
+        yield Event(**STATE)
+
+    assert [event.type async for event in without_thinking(source(), Context())] == ["STATE_SNAPSHOT"]
