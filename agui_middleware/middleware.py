@@ -69,7 +69,7 @@ class AGUIMiddleware:
         body = Body(receive, self.settings.max_event_bytes)
 
         def choose_plan() -> Plan:
-            spoken = None if certain else clients.from_body(body.read)
+            spoken = None if certain else clients.from_body(body.take())
             return plan if spoken is None else self._plan(index, clients.known(spoken))
 
         def make_stream(plan: Plan, write: Write) -> Stream:
@@ -163,10 +163,10 @@ class Body:
             self._parts.append(part)
         return message
 
-    @property
-    def read(self) -> bytes:
-        """What was read so far; nothing where it was more than the bound."""
-        return b"".join(self._parts)
+    def take(self) -> bytes:
+        """What was read so far; nothing where it was more than the bound. It is kept no longer, nor is what comes later."""
+        parts, self._parts, self._limit = self._parts, [], 0
+        return b"".join(parts)
 
 
 def readable(scope: Scope) -> Scope:
