@@ -22,7 +22,7 @@ COMMANDS: dict[str, list[str]] = {
     "uvicorn-httptools": ["uvicorn", "--http", "httptools", "--loop", "uvloop", "--timeout-graceful-shutdown", "1"],
     "hypercorn-asyncio": ["hypercorn", "-k", "asyncio", "--graceful-timeout", "1"],
     "hypercorn-trio": ["hypercorn", "-k", "trio", "--graceful-timeout", "1"],
-    "granian": ["granian", "--interface", "asgi", "--loop", "asyncio", "--workers-kill-timeout", "2"],
+    "granian": ["granian", "--interface", "asgi", "--loop", "asyncio", "--workers-kill-timeout", "10"],
 }
 PLAIN: dict[str, Any] = {"verify": False, "trust_env": False}  # loading certificates takes longer than a test
 UP = 30.0  # seconds at most, on a machine that has better things to do
@@ -93,14 +93,10 @@ class Server:
     def go_on(self, key: str) -> None:
         httpx.post(f"{self.url}/go-on", params={"key": key}, **PLAIN)
 
-    def ask_to_stop(self) -> None:
-        """As an operator does."""
+    def stop(self) -> None:
+        """Ask it to stop, as an operator does, and kill it only if it does not."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-
-    def stop(self) -> None:
-        """Ask it to stop, and kill it only if it does not."""
-        self.ask_to_stop()
         try:
             self._process.wait(UP)
         except subprocess.TimeoutExpired:
