@@ -13,7 +13,7 @@ from agui_middleware.stream import Stream
 
 @overload
 def rewrite(
-    stream: bytes,
+    stream: bytes | bytearray | memoryview,
     *,
     client: ClientVersion | str | None = None,
     visibility: str = "auto",
@@ -36,7 +36,7 @@ def rewrite(
     filters: Sequence[Filter] = (),
 ) -> Iterator[bytes]: ...
 def rewrite(
-    stream: bytes | Iterable[bytes] | AsyncIterable[bytes],
+    stream: bytes | bytearray | memoryview | Iterable[bytes] | AsyncIterable[bytes],
     *,
     client: ClientVersion | str | None = None,
     visibility: str = "auto",
