@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 from pydantic import BaseModel
 
 from agui_middleware import json_scan
-from agui_middleware.json_object import JsonObject, MalformedEvent, cut, decode
+from agui_middleware.json_object import JsonObject, MalformedEvent, decode
 
 __all__ = ["UNSET", "Event", "EventType", "Head", "JsonObject", "MalformedEvent", "as_event"]
 
@@ -71,6 +71,8 @@ class Head(msgspec.Struct, gc=False, frozen=True):
 
 
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+# How a string member begins behind another one, compact and as Python's json writes it.
+_BEGINNINGS = {name: (b',"%b":"' % name.encode(), b', "%b": "' % name.encode()) for name in _HEAD_MEMBERS}
 _decode_head = msgspec.json.Decoder(Head).decode
 
 
@@ -97,20 +99,20 @@ class Event(JsonObject):
         self.head = Head(str(type), **{name: _plain(members[name], name) for name in members.keys() & _HEAD_MEMBERS})
         self.fields = None
 
-    @classmethod
-    def parse(cls, raw: bytes, fields: Any = None) -> "Event":
+    @staticmethod
+    def parse(raw: bytes, fields: Any = None) -> "Event":
         """Read one JSON object in UTF-8, on one line. Raises `MalformedEvent` where it is none, or has no string `type`."""
         try:
             head = _decode_head(raw)
         except (ValueError, RecursionError):
             head = _scan_head(raw)
-        self = Event.__new__(Event)
-        self.head = head
-        self.fields = fields
-        self._raw = raw
-        self._members = None
-        self._values = None
-        return self
+        event = Event.__new__(Event)
+        event.head = head
+        event.fields = fields
+        event._raw = raw
+        event._members = None
+        event._values = None
+        return event
 
     @property
     def type(self) -> str:
@@ -128,15 +130,28 @@ class Event(JsonObject):
 
     def without(self, *names: str) -> "Event":
         # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest.
-        if len(names) == 1 and (shorter := self._cut(names[0])) is not None:
-            return shorter
-        return super().without(*names)
+        shorter = self._cut(names[0]) if len(names) == 1 else None
+        return super().without(*names) if shorter is None else shorter
 
     def _cut(self, name: str) -> "Event | None":
-        value = getattr(self.head, name, UNSET)
-        if self._raw is None or not isinstance(value, str) or (raw := cut(self._raw, name, value)) is None:
+        """The event without a string member, cut out where it seems to stand.
+
+        A cut at a nested member of that name leaves the member in sight, and one through an escape leaves an odd number
+        of quotes, which is no JSON: then, as where the member stands first, there is nothing to give.
+        """
+        value, raw = getattr(self.head, name, UNSET), self._raw
+        if type(value) is not str or raw is None or not value.isascii():
             return None
-        shorter = Event.parse(raw, self.fields)
+        compact, spaced = _BEGINNINGS[name]
+        before, found, after = raw.partition(compact)
+        if not found:
+            before, found, after = raw.partition(spaced)
+        if not found:
+            return None
+        try:
+            shorter = Event.parse(before + after[len(value) + 1 :], self.fields)
+        except MalformedEvent:
+            return None
         return shorter if getattr(shorter.head, name) is UNSET else None
 
     def _derive(self, members: dict[str, Any]) -> "Event":

@@ -1,6 +1,5 @@
 """JSON objects read lazily and written back member by member."""
 
-import functools
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
@@ -124,32 +123,6 @@ class JsonObject(Mapping[str, Any]):
 
     def _derive(self, members: dict[str, Any]) -> Self:
         return type(self)(members)
-
-
-_LONGEST_REMEMBERED = 256  # times the size of the cache of `_needles`, this is what a process may keep for good
-
-
-def cut(raw: bytes, name: str, value: str) -> bytes | None:
-    """`raw` without the only place that reads `,"name":"value"`; `None` where there is none, or more than one.
-
-    The place may be a nested member's, so the caller looks whether the result still has the member. Neither for a long
-    value: what is looked for is remembered.
-    """
-    if len(value) > _LONGEST_REMEMBERED:
-        return None
-    for needle in _needles(name, value):
-        if raw.count(needle) == 1:
-            return raw.replace(needle, b"", 1)
-    return None
-
-
-@functools.lru_cache(maxsize=1024)
-def _needles(name: str, value: str) -> tuple[bytes, ...]:
-    try:
-        text = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a lone surrogate
-        return ()
-    return b',"%b":%b' % (name.encode(), text), b', "%b": %b' % (name.encode(), text)
 
 
 def decode(raw: bytes, name: str) -> Any:

@@ -10,7 +10,7 @@ of ours, which parks inside the source, and is unwound by an exception that the 
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Generator
 from contextlib import suppress
 from types import coroutine
 from typing import Any, Final, Generic, TypeVar
@@ -43,9 +43,17 @@ _ATTEMPTS = 2
 
 
 class Source(Generic[In]):
-    """The async iterator that the generator reads: each `anext` parks until an item is pushed."""
+    """The async iterator that the generator reads: each `anext` parks until an item is pushed.
 
-    __slots__ = ()
+    `overlooked` is the generator's to set, if it `dozes`: the kinds of items that it need not be given for now. To heed
+    that is the caller's part.
+    """
+
+    __slots__ = ("dozes", "overlooked")
+
+    def __init__(self) -> None:
+        self.dozes = False
+        self.overlooked: Collection[str] = ()
 
     def __aiter__(self) -> "Source[In]":
         return self
@@ -67,7 +75,7 @@ class Pump(Generic[In, Out]):
     at any point, also after an exception or a cancellation, and any number of times.
     """
 
-    __slots__ = ("_closing", "_coroutine", "_deliver", "_transform", "done")
+    __slots__ = ("_closing", "_coroutine", "_deliver", "_transform", "done", "source")
 
     def __init__(
         self, transform: Callable[[AsyncIterator[In]], AsyncIterator[Out]], deliver: Callable[[Out], Awaitable[None]]
@@ -75,6 +83,7 @@ class Pump(Generic[In, Out]):
         self._transform = transform
         self._deliver = deliver
         self._coroutine: Coroutine[Any, Any, None] | None = None
+        self.source = Source[In]()
         self._closing = False
         self.done = False  # the generator has ended, by itself or by an exception
 
@@ -132,7 +141,7 @@ class Pump(Generic[In, Out]):
         self.done = True
 
     async def _drain(self) -> None:
-        outputs = self._transform(Source[In]())
+        outputs = self._transform(self.source)
         deliver = self._deliver
         try:
             async for output in outputs:

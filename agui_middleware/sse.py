@@ -194,8 +194,8 @@ class Decoder:
 
 def encode(data: bytes | None, fields: Fields | None = None) -> bytes:
     """One frame. Data of several lines goes out as several `data:` lines, which every client joins again."""
-    if fields is None and data is not None and b"\n" not in data:
-        return b"data: " + data + b"\n\n"
+    if fields is None and data is not None and 10 not in data:
+        return b"data: %b\n\n" % data
     values = [(name.encode(), getattr(fields, name, None)) for name in Fields.__struct_fields__]
     lines = [b"%b: %b\n" % (name, value) for name, value in values if value is not None]
     if data is not None:

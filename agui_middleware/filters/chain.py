@@ -6,7 +6,7 @@ from typing import Any
 
 from agui_middleware.errors import run_error
 from agui_middleware.event import Event, EventType, as_event
-from agui_middleware.filters.contract import Context, Filter, Touched, logger
+from agui_middleware.filters.contract import Context, Each, Filter, Touched, logger
 from agui_middleware.pump import DONE, Pump
 
 Emit = Callable[[Event], Awaitable[None]]
@@ -47,14 +47,15 @@ class Chain:
     `close` must be awaited once the response is over, for whatever reason.
     """
 
-    __slots__ = ("_context", "_dead", "_emit", "_filters", "_next", "_pumps", "failure")
+    __slots__ = ("_context", "_dead", "_emit", "_filters", "_next", "_stages", "failure")
 
     def __init__(self, composition: Composition, context: Context, emit: Emit) -> None:
         self._filters = composition.filters
         self._next = composition.next
         self._context = context
         self._emit = emit
-        self._pumps: list[Pump[Event, Event] | None] = [None] * len(composition.filters)
+        # Those that are started.
+        self._stages: list[Pump[Event, Event] | Each | None] = [None] * len(composition.filters)
         self._dead = -1  # the last filter that reads no more; what would reach it, or any before it, is dropped
         self.failure: Exception | None = None
 
@@ -66,7 +67,7 @@ class Chain:
     async def start(self) -> None:
         """Run the filters up to their first event; those that declare their types wait until one of these comes."""
         for index, filter in enumerate(self._filters):
-            started = self._pumps[index] is not None  # by what a filter before it has yielded already
+            started = self._stages[index] is not None  # by what a filter before it has yielded already
             if not (started or hasattr(filter, "touches") or index <= self._dead):
                 await self._start(index)
 
@@ -77,22 +78,22 @@ class Chain:
     async def fail(self, error: Exception) -> None:
         """The source failed: all filters read RUN_ERROR and the end, as the successors of a failing filter do."""
         await self._fail(self._dead, error)
-        self._dead = len(self._pumps)
+        self._dead = len(self._stages)
 
     async def finish(self) -> None:
         """The source has ended: let every filter yield what it still holds."""
         await self._finish_from(0)
-        self._dead = len(self._pumps)
+        self._dead = len(self._stages)
 
     async def close(self) -> None:
         """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound; so it is
         where the task is cancelled meanwhile, which is raised in the end.
         """
         stopped: BaseException | None = None
-        for pump in self._pumps:
-            if pump is not None:
+        for stage in self._stages:
+            if isinstance(stage, Pump):
                 try:
-                    await pump.close()
+                    await stage.close()
                 except Exception:
                     logger.exception("a filter raised while it was being closed")
                 except BaseException as error:
@@ -105,12 +106,26 @@ class Chain:
             return DONE
         if type(event) is not Event:
             event = as_event(event)
-        index = self._next[index][event.head.type]
-        if index == len(self._pumps):
-            return self._emit(event)
-        pump = self._pumps[index]
-        if pump is None:
-            return self._start_with(index, event)
+        type_ = event.head.type
+        while (index := self._next[index][type_]) < len(self._stages):
+            stage = self._stages[index]
+            if stage is None:
+                return self._start_with(index, event)
+            if isinstance(stage, Pump):
+                if type_ not in stage.source.overlooked:
+                    return self._push(index, stage, event)
+            else:
+                try:
+                    event = stage(event)
+                except Exception as error:
+                    return self._fail(index, error)
+                if event is None:
+                    return DONE
+                type_ = event.head.type
+            index += 1
+        return self._emit(event)
+
+    def _push(self, index: int, pump: Pump[Event, Event], event: Event) -> Awaitable[None]:
         if pump.done:
             return DONE
         try:
@@ -127,10 +142,14 @@ class Chain:
         await self._deliver(index, event)
 
     async def _start(self, index: int) -> None:
-        later = index + 1
+        filter, later = self._filters[index], index + 1
+        if hasattr(filter, "each"):
+            self._stages[index] = filter.each(self._context)
+            return
         deliver = self._leave if later == len(self._filters) else partial(self._deliver, later)
-        pump = Pump[Event, Event](partial(_apply, self._filters[index], self._context), deliver)
-        self._pumps[index] = pump
+        pump = Pump[Event, Event](partial(_apply, filter, self._context), deliver)
+        pump.source.dozes = hasattr(filter, "touches") and filter.touches.dozes
+        self._stages[index] = pump
         await self._guard(index, pump, pump.start())
 
     async def _guard(self, index: int, pump: Pump[Event, Event], step: Awaitable[None]) -> None:
@@ -150,10 +169,10 @@ class Chain:
         await self._finish_from(self._dead + 1)
 
     async def _finish_from(self, index: int) -> None:
-        for later in range(index, len(self._pumps)):
-            pump = self._pumps[later]
-            if pump is not None and not pump.done and later > self._dead:
-                await self._guard(later, pump, pump.finish())
+        for later in range(index, len(self._stages)):
+            stage = self._stages[later]
+            if isinstance(stage, Pump) and not stage.done and later > self._dead:
+                await self._guard(later, stage, stage.finish())
 
 
 def _apply(filter: Filter, context: Context, events: AsyncIterator[Event]) -> AsyncIterator[Event]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from enum import StrEnum
 
 from agui_middleware.event import UNSET, Event, EventType, JsonObject, MalformedEvent
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
+from agui_middleware.filters.contract import EVERYTHING, Context, Each, Filter, each, touches
 from agui_middleware.filters.ownership import LIFECYCLE, Ownership, Steps
 from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lanes
 from agui_middleware.messages import edit_interrupts, edit_messages, edit_object
@@ -53,38 +53,47 @@ async def attributed(events: AsyncIterator[Event], _: Context) -> AsyncIterator[
         yield event
 
 
-@touches(EVERYTHING)
-async def inline(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@each(EVERYTHING)
+def inline(_: Context) -> Each:
     """`SubagentVisibility.INLINE`."""
     steps, chunks = Steps(), Chunks()
-    async for event in events:
+
+    def show(event: Event) -> Event | None:
         head = event.head
         type = head.type
         if type in _PLAIN and not chunks.open:
-            yield event if head.subagentRunId is UNSET else untag(event)
-        elif type in ID_OF:
-            yield untag(chunks.shown(chunks.named(event)))
-        else:
-            chunks.passed(event)
-            if type not in LIFECYCLE and not (type in _STEPS and steps.take(head)):
-                chunks.closed(type)
-                yield untag(event)
+            return event if head.subagentRunId is UNSET else untag(event)
+        if type in ID_OF:
+            return untag(chunks.shown(chunks.named(event)))
+        chunks.passed(event)
+        if type in LIFECYCLE or (type in _STEPS and steps.take(head)):
+            return None
+        chunks.closed(type)
+        return untag(event)
+
+    return show
 
 
-@touches(EVERYTHING)
-async def hidden(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@each(EVERYTHING)
+def hidden(_: Context) -> Each:
     """`SubagentVisibility.HIDDEN`."""
     owners, chunks = Ownership(), Chunks()
-    async for event in events:
-        if event.head.type in ID_OF:
+
+    def show(event: Event) -> Event | None:
+        type = event.head.type
+        if type in ID_OF:
             event = chunks.named(event)
-            if not (chunks.ambiguous or owners.take(event)):
-                yield untag(chunks.shown(event))
-            continue
-        chunks.passed(event)
-        if not owners.take(event):
-            chunks.closed(event.head.type)
-            yield untag(withhold(event, owners))
+            return None if chunks.ambiguous or owners.take(event) else untag(chunks.shown(event))
+        if chunks.open:
+            chunks.passed(event)
+        if owners.take(event):
+            return None
+        if type in _PLAIN and not chunks.open:
+            return event if event.head.subagentRunId is UNSET else untag(event)
+        chunks.closed(type)
+        return untag(withhold(event, owners))
+
+    return show
 
 
 class Chunks:
@@ -103,9 +112,8 @@ class Chunks:
 
     def passed(self, event: Event) -> None:
         """Follow what an event that is no chunk closes for a reader with attribution."""
-        if self.open:
-            self._lanes.close(event)
-            self.open = bool(self._lanes.open) or self._reader is not None
+        self._lanes.close(event)
+        self.open = bool(self._lanes.open) or self._reader is not None
 
     def closed(self, type: str) -> None:
         """Follow what an event that is no chunk closes for a reader without."""
@@ -141,14 +149,14 @@ def untag(event: Event) -> Event:
     """Take `subagentRunId` off an event and off what it carries: messages, echoed messages and interrupts. Payloads are
     not looked into. A tag that is no string is malformed, and not repaired.
     """
-    type = event.head.type
-    if isinstance(event.head.subagentRunId, str):
+    head = event.head
+    if isinstance(head.subagentRunId, str):
         event = event.without("subagentRunId")
-    if type == "RUN_FINISHED":
-        return edit_interrupts(event, _untag_object)
-    if type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
-        return edit_messages(event, _untag_object)
-    return event
+    edit = _CARRIED.get(head.type)
+    return event if edit is None else edit(event, _untag_object)
+
+
+_CARRIED = {"MESSAGES_SNAPSHOT": edit_messages, "RUN_STARTED": edit_messages, "RUN_FINISHED": edit_interrupts}
 
 
 def withhold(event: Event, owners: Ownership) -> Event:
