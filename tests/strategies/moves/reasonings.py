@@ -14,13 +14,13 @@ def reasoning(world: World) -> None:
         return
     owner = world.actor()
     messages, spans = world.open("reasoning", owner), world.open("span", owner)
-    choice = world.below(5)
-    if choice >= 3 and messages:
-        _add_reasoning(world, world.pick(messages), owner)
-    elif choice == 2 and messages:
-        end_reasoning(world, world.pick(messages), owner)
-    elif choice == 2 and spans:
+    choice = world.below(6)
+    if choice in (2, 3) and spans:
         end_span(world, world.pick(spans), owner)
+    elif choice >= 4 and messages:
+        _add_reasoning(world, world.pick(messages), owner)
+    elif choice == 3 and messages:
+        end_reasoning(world, world.pick(messages), owner)
     elif choice == 1:
         _start_span(world, owner)
     else:
