@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.content_parts import is_media
+from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import UNSET, Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 from agui_middleware.messages import edit_elements, edit_messages
@@ -26,7 +27,9 @@ async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncI
     """
     turns = context.client is None or context.client >= _MEDIA_PARTS
     async for event in events:
-        yield edit_messages(event, lambda message: _edit(message, turns, context))
+        if may_hold(event, b'"binary"', b"null"):
+            event = edit_messages(event, lambda message: _edit(message, turns, context))
+        yield event
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:
