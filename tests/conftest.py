@@ -16,6 +16,7 @@ Run = Callable[[Callable[[], Coroutine[Any, Any, object]]], object]
 
 # Time is the machine's affair: a slow one says nothing about the example that it was slow on.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("thorough", settings.get_profile("patient"), max_examples=5000)
 settings.load_profile("patient")
 
 
