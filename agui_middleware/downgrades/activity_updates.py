@@ -34,4 +34,5 @@ def _updates(snapshot: Event) -> Iterator[Event]:
     for message in snapshot.elements("messages") or ():
         if isinstance(message, JsonObject) and message.get("role") == "activity" and isinstance(message.get("id"), str):
             members = {name: value for name, value in message.members().items() if name in ("activityType", "content")}
-            yield Event(type="ACTIVITY_SNAPSHOT", messageId=message["id"], **members)
+            update = snapshot.replace(type="ACTIVITY_SNAPSHOT", messageId=message["id"], **members)
+            yield update.without("messages", "metadata", "rawEvent")

@@ -35,7 +35,7 @@ async def restate_streamed_messages(events: AsyncIterator[Event], context: Conte
             continue
         yield streamed.restated(event)
         for patch in streamed.patches():
-            yield patch
+            yield Event.parse(patch.raw, event.fields)
 
 
 class Message(msgspec.Struct, gc=False):

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from agui_middleware import rewrite
+from tests.downgrades.cases import stream
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
 
 USER: Json = {"id": "u", "role": "user", "content": "hi"}
@@ -185,3 +187,16 @@ def test_an_event_that_says_the_same_again_is_dropped() -> None:
 def test_a_snapshot_without_activities_is_followed_by_nothing(messages: Any) -> None:
     event: Json = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
     assert made("0.0.57", event, {**shown({}), "messageId": ["p"]}) == [event, {**shown({}), "messageId": ["p"]}]
+
+
+@pytest.mark.parametrize("release", ["0.0.45", "0.0.57"])
+def test_what_follows_a_snapshot_takes_over_its_sse_fields(release: str) -> None:
+    """A reader that resumes behind the id has all that came of the snapshot."""
+    events = [shown({"a": 1}), changed(1), snapshot() if release == "0.0.45" else snapshot(activity({"a": 1}))]
+    frames = [f"id: {number}\n".encode() + stream(event) for number, event in enumerate(events)]
+    written = rewrite(b"".join(frames), client=release).split(b"\n\n")[:-1]
+    ids = [frame.split(b"\n")[0] for frame in written if frame.startswith(b"id: ")]
+    assert ids == [b"id: 0", b"id: 1", b"id: 2"]
+    assert b'"ACTIVITY_' in written[-1]
+    assert written[-1].startswith(b"id: 2\n")
+    assert not written[-2].startswith(b"id: ")
