@@ -14,7 +14,6 @@ class Difference(StrEnum):
         "with a tool call's name and arguments as they were when it was answered, restated or its run ended"
     )
     IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
-    OTHER_HOLDERS = "with a tool call in a message of its own, instead of in an older message"
     EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
     WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"
     WITHOUT_ATTRIBUTION = "with no `subagentRunId` on its messages"
@@ -38,3 +37,4 @@ class Difference(StrEnum):
     OTHER_ACTIVITIES = "with activities that a snapshot has deleted, or without some that it has not"
     OTHER_REASONING = "with reasoning that a snapshot has replaced"
     SNAPSHOT_ORDER = "with its messages in the order of a snapshot"
+    OTHER_HOLDERS = "with a tool call in a message of its own, instead of in an older message"

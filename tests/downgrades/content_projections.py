@@ -170,7 +170,15 @@ def _other_activities(end: End, case: Case) -> None:
 
 @projects(Difference.OTHER_REASONING)
 def _other_reasoning(end: End, case: Case) -> None:
-    _drop(end, {id for id, _ in _replaced(case, "reasoning")})
+    """The reasoning goes, and with it the tool calls that name its id as their parent's: 1.0.0 may have made that anew."""
+    ids = {id for id, _ in _replaced(case, "reasoning")}
+    calls = {event.get("toolCallId") for event in case.events if event.get("parentMessageId") in ids}
+    for message in end.messages:
+        if kept := [call for call in message.get("toolCalls", ()) if call["id"] not in calls]:
+            message["toolCalls"] = kept
+        elif message.pop("toolCalls", None) and not message.get("content"):
+            ids.add(message["id"])
+    _drop(end, ids)
 
 
 def _replaced(case: Case, role: str) -> Iterator[tuple[Any, bool]]:

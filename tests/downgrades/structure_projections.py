@@ -97,13 +97,19 @@ def expanded(case: Case) -> list[Json]:
 
 
 @projects(Difference.IN_PIECES)
-def _in_pieces(end: End, _: Case) -> None:
-    """Put the pieces together: a message in the place of its first, a tool call in the message of its first."""
+def _in_pieces(end: End, case: Case) -> None:
+    """Put the pieces together: a message in the place of its first, a tool call in the message of its first.
+
+    Where a call has the id of another message, a snapshot makes two copies of that message.
+    """
+    restated = {message["id"] for event in case.events for message in event.get("messages", ())}
+    copied = restated & {event.get("toolCallId") for event in case.events}
     whole: dict[str, Json] = {}
     for message in list(end.messages):
         first = whole.setdefault(message["id"], message)
-        if first is not message and "tool" not in (first["role"], message["role"]):
-            _append(first, message)
+        if first is not message and {first["role"], message["role"]} != {"tool"}:
+            if message != first or message["id"] not in copied or "toolCalls" in message:
+                _append(first, message)
             end.messages = [other for other in end.messages if other is not message]
     calls: dict[str, Json] = {}
     for message in list(end.messages):
@@ -121,17 +127,18 @@ def _append(first: Json, piece: Json) -> None:
 
 
 def _continues(call: Json, calls: dict[str, Json]) -> bool:
-    """Whether it is a piece of a call that is known; that gets its arguments."""
+    """Whether it is a piece of a call that is known; that gets its name and its arguments."""
     first = calls.setdefault(call["id"], call)
     if first is call:
         return False
+    first["function"]["name"] = call["function"]["name"]
     first["function"]["arguments"] += call["function"]["arguments"]
     return True
 
 
 def _drop_calls(end: End, message: Json) -> None:
     del message["toolCalls"]
-    if not message.get("content"):
+    if message["role"] == "assistant" and not message.get("content"):
         end.messages = [other for other in end.messages if other is not message]
 
 
@@ -142,7 +149,7 @@ def _other_holders(end: End, _: Case) -> None:
     for message in end.messages:
         message.pop("toolCalls", None)
     end.messages = [message for message in end.messages if message["role"] != "assistant" or message.get("content")]
-    end.messages += [{"id": None, "role": "assistant", "toolCalls": [call]} for call in calls]
+    end.messages += [{"id": f"call {call['id']}", "role": "assistant", "toolCalls": [call]} for call in calls]
 
 
 @projects(Difference.WITHOUT_OTHER_ROLES)
