@@ -1,0 +1,170 @@
+"""What the package promises as a whole: its names, its words, its rooms, and that the README's code runs."""
+
+import ast
+import importlib
+import importlib.metadata
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import agui_middleware
+from agui_middleware import ClientVersion, Settings
+from agui_middleware.testing import decode_events
+from tests.robustness.exchange import Exchange
+
+ROOT = Path(agui_middleware.__file__).parent
+README = (ROOT.parent / "README.md").read_text()
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages([str(ROOT)], "agui_middleware.")
+    if not module.name.endswith(("__main__", ".cli")) and ".agent_events" not in module.name
+]
+PUBLIC = [name for name in ("agui_middleware", *MODULES) if "__all__" in vars(importlib.import_module(name))]
+
+
+def test_the_root_exports_what_is_promised_and_nothing_else() -> None:
+    names = "AGUIMiddleware ClientVersion Context Event EventType Filter Route Settings SubagentVisibility rewrite"
+    assert agui_middleware.__all__ == names.split()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_export_list_is_honest(name: str) -> None:
+    module = importlib.import_module(name)
+    assert sorted(set(module.__all__)) == sorted(module.__all__)
+    assert all(hasattr(module, exported) for exported in module.__all__)
+
+
+def test_everything_public_in_the_root_is_exported() -> None:
+    public = {
+        name for name, value in vars(agui_middleware).items() if name[0] != "_" and not isinstance(value, ModuleType)
+    }
+    assert public == set(agui_middleware.__all__)
+
+
+def test_the_version_is_the_distributions() -> None:
+    assert agui_middleware.__version__ == importlib.metadata.version("agui-middleware")
+
+
+def test_the_package_is_typed() -> None:
+    assert (ROOT / "py.typed").is_file()
+
+
+# Words.
+
+
+@pytest.mark.parametrize("name", ["agui_middleware", *MODULES])
+def test_every_module_says_what_it_is(name: str) -> None:
+    assert inspect.getdoc(importlib.import_module(name))
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    """Everything that a user can reach by a public name from an export list: classes, their members, functions."""
+    for name in [*PUBLIC, "agui_middleware.testing"]:
+        module = importlib.import_module(name)
+        for exported in getattr(module, "__all__", [key for key in vars(module) if key[0] != "_"]):
+            value = getattr(module, exported)
+            if not (inspect.isclass(value) or inspect.isfunction(value)) or not value.__module__.startswith(
+                "agui_middleware"
+            ):
+                continue
+            yield f"{name}.{exported}", value
+            for member, attribute in vars(value).items() if inspect.isclass(value) else ():
+                if member[0] != "_" and (
+                    inspect.isfunction(attribute) or isinstance(attribute, property | classmethod | staticmethod)
+                ):
+                    yield f"{name}.{exported}.{member}", getattr(value, member)
+
+
+DOCUMENTED = dict(documented())
+# Overrides whose base says it, and hooks of pydantic's own.
+SAID_ELSEWHERE = ("Event.type", "Event.without", "Route.model_post_init", "Settings.settings_customise_sources")
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if not name.endswith(SAID_ELSEWHERE)])
+def test_every_public_thing_has_a_docstring(name: str) -> None:
+    assert inspect.getdoc(DOCUMENTED[name])
+
+
+def test_the_contract_of_a_filter_is_written_where_it_is_defined() -> None:
+    tree = ast.parse((ROOT / "filters" / "contract.py").read_text())
+    place = next(
+        i
+        for i, node in enumerate(tree.body)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "Filter"
+    )
+    statement = tree.body[place + 1]
+    assert isinstance(statement, ast.Expr)
+    words = ast.literal_eval(statement.value)
+    for duty in ("cancel scope", "must not yield in `finally`", "drops what continues", "RUN_ERROR"):
+        assert duty in words
+
+
+# Rooms: who knows whom.
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports when it runs; what only type checkers read is left out."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or ""} | {f"{node.module}.{name.name}" for name in node.names}
+    return found
+
+
+@pytest.mark.parametrize("leaf", ["sse", "client", "pump", "turn", "json_scan"])
+def test_a_leaf_imports_nothing_of_ours(leaf: str) -> None:
+    assert not any(name.startswith("agui_middleware") for name in imports(ROOT / f"{leaf}.py"))
+
+
+def test_only_the_shell_knows_asgi() -> None:
+    files = [path for path in ROOT.rglob("*.py") if "agent_events" not in path.parts]
+    knows = {path.stem for path in files if any(name.startswith("starlette") for name in imports(path))}
+    assert knows == {"middleware", "response", "settings"}
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((ROOT / "filters").glob("*.py")), *sorted((ROOT / "downgrades").glob("*.py"))], ids=str
+)
+def test_filters_know_neither_plans_nor_responses(path: Path) -> None:
+    known = {name.split(".")[1] for name in imports(path) if name.startswith("agui_middleware.")}
+    assert known <= {"event", "errors", "filters", "downgrades", "lanes", "messages", "pump", "client", "json_object"}
+
+
+# The README.
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+async def test_the_code_of_the_readme_runs_in_order() -> None:
+    namespace: dict[str, Any] = {"__name__": "readme"}
+    assert len(blocks("python")) >= 3
+    for code in blocks("python"):
+        exec(compile(code, "README.md", "exec"), namespace)
+    body = b'{"threadId":"t","runId":"r","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}'
+    request: dict[str, Any] = {"body": [body], "headers": [(b"content-type", b"application/json")]}
+    # The last of its apps is that of an agent loop, behind the middleware.
+    for version, tagged in ((b"1.1.0", True), (b"0.0.58", False)):
+        fields = [*request["headers"], (b"x-ag-ui-client-version", version)]
+        exchange = await Exchange("/agent", body=request["body"], headers=fields).run(namespace["app"])
+        types = [event["type"] for event in decode_events(exchange.body)]
+        assert (types[0], types[-1]) == ("RUN_STARTED", "RUN_FINISHED")
+        assert ("SUBAGENT_STARTED" in types) is tagged
+
+
+def test_the_settings_of_the_readme_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toml = blocks("toml")[0]
+    (tmp_path / "pyproject.toml").write_text(toml)
+    monkeypatch.chdir(tmp_path)
+    settings = Settings()
+    assert settings.unadvertised == ClientVersion(0, 0, 58)
+    assert [(route.path, route.visibility) for route in settings.routes] == [("/public/{name}", "hidden")]
