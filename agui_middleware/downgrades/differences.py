@@ -10,6 +10,7 @@ class Difference(StrEnum):
     sentence "this release ends ...".
     """
 
+    WITHOUT_RESULTS = "without tool results that no snapshot restates"
     FINISHED_CALLS = (
         "with a tool call's name and arguments as they were when it was answered, restated or its run ended"
     )
@@ -32,7 +33,6 @@ class Difference(StrEnum):
     WITHOUT_ENCRYPTED_VALUES = "with no `encryptedValue` on its messages and tool calls"
     WITHOUT_ACTIVITIES = "without activities"
     WITHOUT_ERRORS = "with no `error` on its tool messages"
-    WITHOUT_RESULTS = "without tool results that no snapshot restates"
     WITHOUT_EARLIER = "without reasoning and activities of an earlier run that a snapshot leaves out"
     OTHER_ACTIVITIES = "with activities that a snapshot has deleted, or without some that it has not"
     OTHER_REASONING = "with reasoning that a snapshot has replaced"

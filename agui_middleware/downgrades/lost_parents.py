@@ -1,7 +1,7 @@
-"""Tool calls that name reasoning or an activity as their parent.
+"""Tool calls that name reasoning, an activity or a result as their parent.
 
-Such a message holds no calls, and a client gives the call a message of its own. One that has no such messages, reasoning
-before 0.0.45 and activities before 0.0.41, gives it a message of the parent's id.
+Such a message holds no calls, and a client gives the call a message of its own. One that has not got the message, reasoning
+before 0.0.45, activities before 0.0.41 and results before 0.0.30, gives it a message of the parent's id.
 """
 
 from collections.abc import AsyncIterator
@@ -12,13 +12,17 @@ from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
 from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context, touches
 
-_FIRST_WITH_ACTIVITIES: Final = ClientVersion(0, 0, 41)
+_FIRST_WITH: Final = {
+    "reasoning": ClientVersion(0, 0, 45),
+    "activity": ClientVersion(0, 0, 41),
+    "tool": ClientVersion(0, 0, 30),
+}
 
 
 @touches(*OPENERS, *OTHERS)
 async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off a call whose parent the client does not get."""
-    lost = ("reasoning",) if context.client and context.client >= _FIRST_WITH_ACTIVITIES else ("reasoning", "activity")
+    lost = [role for role, first in _FIRST_WITH.items() if context.client is not None and context.client < first]
     roster = Roster(None)
     async for event in events:
         parent = event.head.parentMessageId

@@ -78,19 +78,12 @@ def _user_text(end: End, _: Case) -> None:
 @projects(Difference.WITHOUT_ECHO)
 def _without_echo(end: End, case: Case) -> None:
     known, echoed = {message["id"] for message in case.run.messages}, set()
-    calls: set[Any] = set()  # which may stand elsewhere by now
     for event in case.events:
-        for message in event.get("input", {}).get("messages", ()):
-            if message.get("id") not in known:
-                echoed.add(message.get("id"))
-                calls |= {call["id"] for call in message.get("toolCalls", ())}
+        echoed |= {message.get("id") for message in event.get("input", {}).get("messages", ())} - known
         known |= {event.get(name) for name in ("messageId", "parentMessageId", "toolCallId")}
         restated = {message.get("id") for message in event.get("messages", ())}
         known, echoed = known | restated, echoed - restated
-    _drop(end, echoed)
-    end.messages = [
-        message for message in end.messages if message["id"] is not None or message["toolCalls"][0]["id"] not in calls
-    ]
+    _drop_with_calls(end, echoed, case)
 
 
 @projects(Difference.EMPTY_STATE)
@@ -153,7 +146,16 @@ def _without_errors(end: End, _: Case) -> None:
 
 @projects(Difference.WITHOUT_RESULTS)
 def _without_results(end: End, case: Case) -> None:
-    answers = {event.get("messageId") for event in case.events if event["type"] == "TOOL_CALL_RESULT"}
+    known = {message["id"] for message in case.run.messages}
+    answers, minted = set(), set()
+    for event in case.events:
+        id = event.get("messageId")
+        if event["type"] == "TOOL_CALL_RESULT":
+            answers.add(id)
+            minted |= {id} - known
+        known |= {id, *(message.get("id") for message in event.get("messages", ()))}
+    # A text under the id of a result goes on where that stands; where nothing does, it makes a message of its own.
+    _drop(end, minted)
     end.messages = [message for message in end.messages if message["role"] != "tool" or message["id"] not in answers]
 
 
@@ -170,8 +172,11 @@ def _other_activities(end: End, case: Case) -> None:
 
 @projects(Difference.OTHER_REASONING)
 def _other_reasoning(end: End, case: Case) -> None:
-    """The reasoning goes, and with it the tool calls that name its id as their parent's: 1.0.0 may have made that anew."""
-    ids = {id for id, _ in _replaced(case, "reasoning")}
+    _drop_with_calls(end, {id for id, _ in _replaced(case, "reasoning")}, case)
+
+
+def _drop_with_calls(end: End, ids: set[Any], case: Case) -> None:
+    """Drop messages, and the tool calls that name them as their parent: a release may have put those elsewhere."""
     calls = {event.get("toolCallId") for event in case.events if event.get("parentMessageId") in ids}
     for message in end.messages:
         if kept := [call for call in message.get("toolCalls", ()) if call["id"] not in calls]:

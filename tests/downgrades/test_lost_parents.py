@@ -7,6 +7,7 @@ REASONING: list[Json] = [
     {"type": "REASONING_MESSAGE_END", "messageId": "g"},
 ]
 ACTIVITY: list[Json] = [{"type": "ACTIVITY_SNAPSHOT", "messageId": "g", "activityType": "PLAN", "content": {}}]
+RESULT: list[Json] = [{"type": "TOOL_CALL_RESULT", "messageId": "g", "toolCallId": "b", "content": "ok"}]
 TEXT: list[Json] = [
     {"type": "TEXT_MESSAGE_START", "messageId": "g", "role": "assistant"},
     {"type": "TEXT_MESSAGE_END", "messageId": "g"},
@@ -18,7 +19,8 @@ CALL: list[Json] = [
 
 
 @pytest.mark.parametrize(
-    ("release", "parent"), [("0.0.44", REASONING), ("0.0.37", REASONING), ("0.0.40", ACTIVITY), ("0.0.27", ACTIVITY)]
+    ("release", "parent"),
+    [("0.0.44", REASONING), ("0.0.37", REASONING), ("0.0.40", ACTIVITY), ("0.0.27", ACTIVITY), ("0.0.28", RESULT)],
 )
 def test_a_call_whose_parent_is_lost_gets_a_message_of_its_own(
     client: StartClient, release: str, parent: list[Json]
