@@ -26,7 +26,8 @@ class JsonObject(Mapping[str, Any]):
     and lone surrogates survive. Values handed out are shared: treat lists and dicts as read-only (changes made to them
     in place never go out; `Settings.debug` reports them).
 
-    Reading a member raises `KeyError` where it is absent and `MalformedEvent` where it cannot be decoded.
+    Reading a member raises `KeyError` where it is absent and `MalformedEvent` where it is no JSON. One that is nested past
+    the interpreter's limit, as JavaScript reads it, comes undecoded, as `msgspec.Raw`.
     """
 
     __slots__ = ("_members", "_raw", "_values")
@@ -126,14 +127,16 @@ class JsonObject(Mapping[str, Any]):
 
 
 def decode(raw: bytes, name: str) -> Any:
-    """Decode the value of the member `name`. Raises `MalformedEvent` where it cannot be."""
+    """Decode the value of the member `name`; see `JsonObject` for what cannot be decoded."""
     try:
         return _decode(raw)
     except (ValueError, RecursionError):
         try:
             return json_scan.loads(raw)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise MalformedEvent(f"member {name!r} cannot be decoded: {error}") from error
+        except RecursionError:
+            return Raw(raw)
 
 
 def encode(value: Any) -> bytes:

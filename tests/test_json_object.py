@@ -139,8 +139,7 @@ def test_elements_that_msgspec_refuses() -> None:
 def test_what_cannot_be_decoded_is_malformed() -> None:
     """Only the brackets of what is nested past the interpreter's limit were looked at when it was read."""
     value = JsonObject.of(b'{"deep":%b,"list":[%b,NaN]}' % (DEEP, DEEP))
-    with pytest.raises(MalformedEvent, match="'deep' cannot be decoded"):
-        value["deep"]
+    assert bytes(value["deep"]) == DEEP
     with pytest.raises(MalformedEvent, match="not a JSON array"):
         value.elements("list")
     assert value.without("list").raw == b'{"deep":%b}' % DEEP

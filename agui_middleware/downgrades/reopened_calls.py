@@ -52,7 +52,7 @@ class _Calls:
         elif type in _OF_THE_RUN:
             due = [*self.ends]
         else:
-            due = [id] if type == "TOOL_CALL_RESULT" and id in self.ends else []
+            due = [id] if type == "TOOL_CALL_RESULT" and isinstance(id, str) and id in self.ends else []
         return [self.ends.pop(id) for id in due]
 
     def passes(self, event: Event) -> bool:
