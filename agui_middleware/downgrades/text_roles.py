@@ -40,7 +40,7 @@ async def assistant_texts(events: AsyncIterator[Event], context: Context) -> Asy
             if type == "TEXT_MESSAGE_END":
                 dropped.remove(id)
             continue
-        elif type == "TOOL_CALL_START" and event.head.parentMessageId in absent:
+        elif type == "TOOL_CALL_START" and isinstance(parent := event.head.parentMessageId, str) and parent in absent:
             event = event.without("parentMessageId")
         roster.take(event)
         yield event
