@@ -8,6 +8,7 @@ from ag_ui.core import CustomEvent
 from agui_middleware.event import Event, MalformedEvent
 from agui_middleware.filters import EVERYTHING, Context, Filter, touches
 from agui_middleware.filters.chain import Chain, Composition
+from agui_middleware.filters.contract import Each, each, overlook
 from tests.conftest import Run
 
 Events = AsyncIterator[Event]
@@ -258,6 +259,102 @@ def test_filters_that_all_declare_their_types_await_nothing() -> None:
     assert Composition([]).together
     assert Composition([declared, declared]).together
     assert not Composition([declared, marks("2")]).together
+
+
+# Filters of the package's own, at less than a generator's cost.
+
+
+def dropping(type: str, log: Log) -> Filter:
+    @each(EVERYTHING)
+    def filter(_: Context) -> Each:
+        def pass_on(event: Event) -> Event | None:
+            log.append(event.type)
+            return None if event.type == type else event.replace(seen=True)
+
+        return pass_on
+
+    return filter
+
+
+async def test_a_filter_may_be_called_for_each_event() -> None:
+    before: Log = []
+    between: Log = []
+    after: Log = []
+    driven = Driven(dropping("A", before), marks("!"), dropping("B!", between), dropping("x", after))
+    assert await driven.run("A", "B", "C") == ["C!", "end of !"]
+    assert (before, between, after) == (["A", "B", "C"], ["B!", "C!", "end of !"], ["C!", "end of !"])
+
+
+async def test_a_filter_that_is_called_has_state_of_its_own_for_each_response() -> None:
+    @each("A")
+    def counting(_: Context) -> Each:
+        count = 0
+
+        def pass_on(event: Event) -> Event:
+            nonlocal count
+            count += 1
+            return event.replace(type=f"A{count}")
+
+        return pass_on
+
+    for _ in range(2):
+        assert await Driven(counting).run("A", "B", "A") == ["A1", "B", "A2"]
+
+
+async def test_a_filter_that_is_called_and_raises_ends_the_run() -> None:
+    @each("A", "B")
+    def fails(_: Context) -> Each:
+        def pass_on(event: Event) -> Event:
+            if event.type == "B":
+                raise ZeroDivisionError
+            return event
+
+        return pass_on
+
+    for filters in ([fails], [passes, fails], [fails, marks("!")]):
+        driven = Driven(*filters)
+        assert await driven.run("A", "B", "A") in (["A", FILTER_ERROR], ["A!", "RUN_ERROR!", "end of !"])
+        assert isinstance(driven.chain.failure, ZeroDivisionError)
+
+
+async def test_a_filter_that_is_called_is_a_filter_like_any_other() -> None:
+    log: Log = []
+    given = [Event(type="A"), Event(type="B")]
+
+    async def events() -> Events:
+        for event in given:
+            yield event
+
+    assert [event.type async for event in dropping("A", log)(events(), Context())] == ["B"]
+    assert log == ["A", "B"]
+
+
+async def test_a_filter_that_dozes_is_not_given_what_it_overlooks() -> None:
+    def watching(log: Log, dozes: bool) -> Filter:
+        @touches("A", "B", dozes=dozes)
+        async def filter(events: Events, _: Context) -> Events:
+            overlook(events, {"A"})
+            async for event in events:
+                log.append(event.type)
+                overlook(events, {"A"} if len(log) > 1 else set())
+                yield event
+
+        return filter
+
+    for dozes, expected in ((True, ["B", "A"]), (False, ["A", "B", "A", "A", "C"])):
+        log: Log = []
+        driven = Driven(watching(log, dozes), marks("!"))
+        assert await driven.run("A", "B", "A", "A", "C") == ["A!", "B!", "A!", "A!", "C!", "end of !"]
+        assert log == [type for type in expected if type != "C"]
+
+
+async def test_to_overlook_by_hand_has_no_effect() -> None:
+    async def events() -> Events:
+        yield Event(type="A")
+
+    source = events()
+    overlook(source, {"A"})
+    assert [event.type async for event in source] == ["A"]
 
 
 # What ends early.

@@ -1,3 +1,4 @@
+import itertools
 import json
 import logging
 import re
@@ -14,6 +15,7 @@ from agui_middleware import ClientVersion, Context, Event, Filter
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import MalformedEvent
 from agui_middleware.filters import touches
+from agui_middleware.filters.contract import Each, each
 from agui_middleware.plan import make_plan
 from agui_middleware.stream import Stream
 from agui_middleware.testing import decode_events, encode_events
@@ -441,29 +443,44 @@ async def test_a_filter_that_returns_ends_the_stream() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {1, object()}])
-async def test_an_event_that_is_no_json_is_its_filters_fault(value: Any) -> None:
+@EVERY_CUT
+async def test_an_event_that_is_no_json_is_its_filters_fault(value: Any, cut: Any) -> None:
+    def spoil(event: Event) -> Event:
+        return event.replace(value=value) if "bad" in event else event.replace(n=1)
+
     async def spoils(events: Events, _: Context) -> Events:
         async for event in events:
-            yield event.replace(value=value)
+            yield spoil(event)
 
-    for filter in (spoils, declared(spoils, "A")):
-        driven = Driven(filter)
-        assert await driven.run(frames(A, B)) == frames(FAILED)
-        assert isinstance(driven.stream.failure, TypeError)
+    bad, changed = b'{"type":"A","bad":1}', b'{"type":"A","n":1}'
+    for filter in (spoils, declared(spoils, "A"), each("A")(lambda _: spoil)):
+        for before, expected in (([], []), ([A, A], [changed, changed])):
+            driven = Driven(filter)
+            assert await driven.run(*cut(frames(*before, bad, B))) == frames(*expected, FAILED)
+            assert isinstance(driven.stream.failure, TypeError)
 
 
 @pytest.mark.parametrize("verify", [True, False])
 async def test_verify_finds_what_was_changed_in_place(verify: bool) -> None:
     async def mutates(events: Events, _: Context) -> Events:
         async for event in events:
-            event["list"].append(3)
+            event.get("list", []).extend(event.get("list", []))
             yield event
 
-    given_ = frames(b'{"type":"A","list":[1,2]}')
-    driven = Driven(mutates, verify=verify)
-    assert await driven.run(given_) == (frames(FAILED) if verify else given_)
-    if verify:
-        assert "changed a value inside A in place" in str(driven.stream.failure)
+    def called(_: Context) -> Each:
+        def pass_on(event: Event) -> Event:
+            event["list"].extend(event["list"])
+            return event
+
+        return pass_on
+
+    empty, changed = b'{"type":"A","list":[]}', b'{"type":"A","list":[1,2]}'
+    for filter, cut in itertools.product((mutates, each("A")(called)), CUTS.values()):
+        driven = Driven(filter, verify=verify)
+        left = (B, empty, FAILED) if verify else (B, empty, changed)
+        assert await driven.run(*cut(frames(B, empty, changed))) == frames(*left)
+        if verify:
+            assert "changed a value inside A in place" in str(driven.stream.failure)
 
 
 async def test_verify_finds_nothing_where_nothing_was_changed() -> None:
