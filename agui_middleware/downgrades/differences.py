@@ -14,9 +14,9 @@ class Difference(StrEnum):
     FINISHED_CALLS = (
         "with a tool call's name and arguments as they were when it was answered, restated or its run ended"
     )
-    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
     EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
     WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"
+    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
     WITHOUT_ATTRIBUTION = "with no `subagentRunId` on its messages"
     WITHOUT_METADATA = "with no `metadata` on its messages and tool calls"
     RESULTS_LAST = "with a tool's result where it arrived, instead of behind its call"

@@ -5,7 +5,7 @@ from typing import Any
 
 from agui_middleware.downgrades import Difference
 from tests.downgrades.cases import Case
-from tests.downgrades.projections import End, projects
+from tests.downgrades.projections import End, drop, projects
 from tests.strategies import Json
 
 MEDIA = ("image", "audio", "video", "document")
@@ -104,11 +104,7 @@ def _without_names(end: End, case: Case) -> None:
 def _without_reasoning(end: End, case: Case) -> None:
     # By role, since 1.0.0 makes up the ids of THINKING_*; and by id, since a text may go on where reasoning was.
     reasoning = {message["id"] for message in end.messages if message["role"] == "reasoning"}
-    _drop(end, reasoning | {id for id, _ in _known(case, "reasoning")})
-
-
-def _drop(end: End, ids: set[Any]) -> None:
-    end.messages = [message for message in end.messages if message["id"] not in ids]
+    drop(end, reasoning | {id for id, _ in _known(case, "reasoning")}, case)
 
 
 def _known(case: Case, role: str) -> Iterator[tuple[Any, Any]]:
@@ -134,7 +130,7 @@ def _without_encrypted_values(end: End, _: Case) -> None:
 
 @projects(Difference.WITHOUT_ACTIVITIES)
 def _without_activities(end: End, case: Case) -> None:
-    _drop(end, {id for id, _ in _known(case, "activity")})
+    drop(end, {id for id, _ in _known(case, "activity")}, case)
 
 
 @projects(Difference.WITHOUT_ERRORS)
@@ -155,19 +151,21 @@ def _without_results(end: End, case: Case) -> None:
             minted |= {id} - known
         known |= {id, *(message.get("id") for message in event.get("messages", ()))}
     # A text under the id of a result goes on where that stands; where nothing does, it makes a message of its own.
-    _drop(end, minted)
+    drop(end, minted, case)
     end.messages = [message for message in end.messages if message["role"] != "tool" or message["id"] not in answers]
 
 
 @projects(Difference.WITHOUT_EARLIER)
 def _without_earlier(end: End, case: Case) -> None:
     if any(event["type"] == "MESSAGES_SNAPSHOT" for event in case.events):
-        _drop(end, {message["id"] for message in case.run.messages if message["role"] in ("reasoning", "activity")})
+        drop(
+            end, {message["id"] for message in case.run.messages if message["role"] in ("reasoning", "activity")}, case
+        )
 
 
 @projects(Difference.OTHER_ACTIVITIES)
 def _other_activities(end: End, case: Case) -> None:
-    _drop(end, {id for id, restated in _replaced(case, "activity") if not restated})
+    drop(end, {id for id, restated in _replaced(case, "activity") if not restated}, case)
 
 
 @projects(Difference.OTHER_REASONING)
@@ -183,7 +181,7 @@ def _drop_with_calls(end: End, ids: set[Any], case: Case) -> None:
             message["toolCalls"] = kept
         elif message.pop("toolCalls", None) and not message.get("content"):
             ids.add(message["id"])
-    _drop(end, ids)
+    drop(end, ids, case)
 
 
 def _replaced(case: Case, role: str) -> Iterator[tuple[Any, bool]]:

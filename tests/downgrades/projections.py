@@ -45,6 +45,18 @@ def projected(end: End, differences: Iterable[Difference], case: Case) -> End:
     return end
 
 
+def drop(end: End, ids: set[Any], case: Case) -> None:
+    """Drop the messages with these ids, but for the tool calls that the stream put into them."""
+    streamed = {event.get("toolCallId") for event in case.events}
+    kept = []
+    for message in end.messages:
+        if message["id"] not in ids:
+            kept.append(message)
+        elif calls := [call for call in message.get("toolCalls", ()) if call["id"] in streamed]:
+            kept.append({"id": message["id"], "role": "assistant", "toolCalls": calls})
+    end.messages = kept
+
+
 @projects(Difference.WITHOUT_ATTRIBUTION)
 def _without_attribution(end: End, _: Case) -> None:
     for message in end.messages:

@@ -5,7 +5,7 @@ from typing import Any
 
 from agui_middleware.downgrades import Difference
 from tests.downgrades.cases import Case
-from tests.downgrades.projections import End, projects
+from tests.downgrades.projections import End, drop, projects
 from tests.strategies import Json
 from tests.strategies.reader.lanes import Lanes
 
@@ -116,7 +116,7 @@ def _in_pieces(end: End, case: Case) -> None:
         if "toolCalls" in message:
             message["toolCalls"] = [call for call in message["toolCalls"] if not _continues(call, calls)]
             if not message["toolCalls"]:
-                _drop_calls(end, message)
+                _empty_calls(end, message)
 
 
 def _append(first: Json, piece: Json) -> None:
@@ -136,7 +136,7 @@ def _continues(call: Json, calls: dict[str, Json]) -> bool:
     return True
 
 
-def _drop_calls(end: End, message: Json) -> None:
+def _empty_calls(end: End, message: Json) -> None:
     del message["toolCalls"]
     if message["role"] == "assistant" and not message.get("content"):
         end.messages = [other for other in end.messages if other is not message]
@@ -154,8 +154,6 @@ def _other_holders(end: End, _: Case) -> None:
 
 @projects(Difference.WITHOUT_OTHER_ROLES)
 def _without_other_roles(end: End, case: Case) -> None:
-    streamed = {event.get("messageId") for event in expanded(case) if event["type"] == "TEXT_MESSAGE_START"}
+    streamed = {event.get("messageId") for event in case.events if event["type"].startswith("TEXT_MESSAGE_")}
     roles = ("user", "system", "developer")
-    end.messages = [
-        message for message in end.messages if message["id"] not in streamed or message["role"] not in roles
-    ]
+    drop(end, {message["id"] for message in end.messages if message["role"] in roles} & streamed, case)
