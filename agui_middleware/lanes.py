@@ -47,6 +47,12 @@ class Lane(msgspec.Struct, gc=False, eq=False):
     opener: dict[str, Any]
     tag: Any
 
+    def contradicted_by(self, chunk: Event) -> list[str]:
+        """The members that a chunk repeats with other values than the opener had: 1.0.0 ends the run there."""
+        said = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
+        repeated = ((name, chunk.get(name, UNSET)) for name in OPENER_MEMBERS[self.type])
+        return [name for name, value in repeated if value is not UNSET and value != said.get(name, UNSET)]
+
 
 class Taken(msgspec.Struct, gc=False):
     """The lane that a chunk belongs to, the one that it closed, and whether it opened its own."""

@@ -123,6 +123,9 @@ RULES: dict[str, Rule] = {
         'TK m a role="user" name="Ann"; STATE; TK m b role="user" name="Ann"; TK o c; TK p d; STATE; TK p e',
     ),
     "what opens anew is left as it is": Rule("KK c 1 f; TK m a; KK c 2 f", "KK c 1 f; TK m a; KK c 2 f"),
+    "a chunk reopens what only a hidden event had closed, and may then say nothing that contradicts its first opener": Rule(
+        'TS n @s; TK m a; TC n psst; TK m b name="search"; TE n', "TK m a; TK m b"
+    ),
     "reasoning chunks": Rule(
         "GK g a; GK h b @s; GK _ c; GK _ d @s", "GK g a; GK g c", "GK g a; GK h b; GK g c; GK h d"
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from agui_middleware.event import UNSET, Event
 from agui_middleware.filters.contract import EVERYTHING, Context, touches
-from agui_middleware.lanes import ID_OF, NEUTRAL, OPENER_MEMBERS, Lane, Lanes, Taken
+from agui_middleware.lanes import ID_OF, NEUTRAL, Lane, Lanes, Taken
 
 _START = {
     "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_START",
@@ -50,16 +50,9 @@ def _take(lanes: Lanes, chunk: Event) -> Taken | None:
         taken = lanes.take(chunk)
     except LookupError:
         return None
-    if taken is not None and not taken.opened and _contradicts(chunk, taken.lane):
+    if taken is not None and not taken.opened and taken.lane.contradicted_by(chunk):
         return None
     return taken
-
-
-def _contradicts(chunk: Event, lane: Lane) -> bool:
-    """Whether a chunk repeats a member of its opener with another value: 1.0.0 ends the run there."""
-    said = {"role": "assistant", **lane.opener} if lane.type == "TEXT_MESSAGE_CHUNK" else lane.opener
-    repeated = {name: chunk.get(name, UNSET) for name in OPENER_MEMBERS[lane.type]}
-    return any(value is not UNSET and value != said.get(name, UNSET) for name, value in repeated.items())
 
 
 def _pieces(chunk: Event, taken: Taken) -> Iterator[Event]:

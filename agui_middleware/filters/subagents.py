@@ -6,7 +6,7 @@ from enum import StrEnum
 from agui_middleware.event import UNSET, Event, EventType, JsonObject, MalformedEvent
 from agui_middleware.filters.contract import EVERYTHING, Context, Each, Filter, each, touches
 from agui_middleware.filters.ownership import LIFECYCLE, Ownership, Steps
-from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lanes
+from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lane, Lanes
 from agui_middleware.messages import edit_interrupts, edit_messages, edit_object
 
 _STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
@@ -62,7 +62,7 @@ def inline(_: Context) -> Each:
         head = event.head
         type = head.type
         if type in _PLAIN and not chunks.open:
-            return event if head.subagentRunId is UNSET else untag(event)
+            return event.without("subagentRunId") if isinstance(head.subagentRunId, str) else event
         if type in ID_OF:
             return untag(chunks.shown(chunks.named(event)))
         chunks.passed(event)
@@ -107,7 +107,7 @@ class Chunks:
     def __init__(self) -> None:
         self._lanes = Lanes()
         self.open = False  # whether an event that is no chunk can close anything
-        self._reader: tuple[str, str] | None = None  # what the reader's lane holds
+        self._reader: Lane | None = None  # what the reader's lane holds
         self.ambiguous = False  # the last chunk fits the lanes of several owners, and 1.0.0 rejects it
 
     def passed(self, event: Event) -> None:
@@ -134,15 +134,19 @@ class Chunks:
         return chunk.replace(**{id: self._taken.lane.id})
 
     def shown(self, chunk: Event) -> Event:
-        """The chunk last named, with what its opener said, where the reader has to reopen the entity."""
+        """The chunk last named, with what its opener said where the reader has to reopen the entity, and without what
+        contradicts that where it only continues it: what closed the lane in between may have been a hidden subagent's.
+        """
         if self._taken is None:
             return chunk
-        lane, before = self._taken.lane, self._reader
-        self._reader = (lane.type, lane.id)
-        if before == self._reader or self._taken.opened:
+        lane, reader = self._taken.lane, self._reader
+        if reader is None or (reader.type, reader.id) != (lane.type, lane.id):
+            missing = {} if self._taken.opened else {n: v for n, v in lane.opener.items() if n not in chunk}
+            self._reader = lane
+            return chunk.replace(**missing) if missing else chunk
+        if reader is lane:
             return chunk
-        missing = {name: value for name, value in lane.opener.items() if name not in chunk}
-        return chunk.replace(**missing) if missing else chunk
+        return chunk.without(*(set(reader.contradicted_by(chunk)) - set(lane.contradicted_by(chunk))))
 
 
 def untag(event: Event) -> Event:
