@@ -65,7 +65,7 @@ def _reopened(world: World, owner: Owner) -> tuple[str, Json, list[Owner]] | Non
     own_parent = known.parent is None or world.texts.get(known.parent, owner) == owner
     if not carried and (known.shared or not own_parent):
         return None
-    parent = world.pick((None, known.parent))
+    parent = None if known.parent in world.activities else world.pick((None, known.parent))
     tags = call_tags(world, call_id, parent, owner)
     return (call_id, _members(known.name, parent), tags) if tags else None
 
@@ -74,7 +74,7 @@ def _parent(world: World, owner: Owner) -> str | None:
     """The message to carry a fresh call: none, one of the owner's, one that does not exist, another call's."""
     choice = world.below(8)
     if choice in (1, 2, 3):
-        own = world.owned("text", owner)
+        own = [id_ for id_ in world.owned("text", owner) if id_ not in world.activities]
         if choice == 3:
             own += world.owned("reasoning", owner) + world.shown_activities(owner)
         own = [id_ for id_ in own if call_tags(world, None, id_, owner)]

@@ -17,11 +17,13 @@ def reasoning(world: World) -> None:
     choice = world.below(6)
     if choice in (2, 3) and spans:
         end_span(world, world.pick(spans), owner)
+        if world.chance(2):
+            _start_span(world, owner)
     elif choice >= 4 and messages:
         _add_reasoning(world, world.pick(messages), owner)
     elif choice == 3 and messages:
         end_reasoning(world, world.pick(messages), owner)
-    elif choice == 1:
+    elif choice in (1, 2):
         _start_span(world, owner)
     else:
         _start_reasoning(world, reasoning_id(world, owner), owner)
@@ -49,9 +51,9 @@ def _start_span(world: World, owner: Owner) -> None:
 def _span_id(world: World, owner: Owner) -> str:
     open_, choice = world.reader.verification.open["span"], world.below(6)
     ids: list[str] = []
-    if choice in (3, 4):
+    if choice in (2, 3, 4):
         ids = world.closed("span", owner)
-    elif choice == 2:
+    elif choice == 1:
         ids = [id_ for id_ in world.owned("reasoning", owner) if id_ not in open_]
     elif choice == 5 and world.may("shared_ids") and not world.secrets:
         taken = {**world.spans, **world.reasoning}
