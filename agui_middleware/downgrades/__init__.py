@@ -5,6 +5,7 @@ A downgrade is a filter that takes one shape of AG-UI out of a stream, or puts i
 value that is not empty: the duties are those of AG-UI's page on versioning.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 from agui_middleware.client import ClientVersion
@@ -204,7 +205,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         None,
         "keeps the reasoning that it holds, whatever a snapshot says of it",
         oldest="0.0.50",
-        differs=(Difference.OTHER_REASONING,),
+        differs=(Difference.OTHER_REASONING, Difference.RESULTS_LAST),
     ),
     Downgrade(
         "snapshot-order",
@@ -460,12 +461,13 @@ rewritten before keeps its order.
 """
 
 
-def needed_by(client: ClientVersion | None) -> list[Downgrade]:
+@cache
+def needed_by(client: ClientVersion | None) -> tuple[Downgrade, ...]:
     """The rows that `client` needs, in order; none for a client that reads everything (`None`)."""
     if client is None:
-        return []
+        return ()
     parse = ClientVersion.parse
-    return [row for row in DOWNGRADES if parse(row.oldest) <= client < parse(row.since)]
+    return tuple(row for row in DOWNGRADES if parse(row.oldest) <= client < parse(row.since))
 
 
 def filters_for(client: ClientVersion | None, visibility: list[Filter], *, lowered: bool) -> list[Filter]:

@@ -17,18 +17,12 @@ async def without_older_parents(events: AsyncIterator[Event], context: Context) 
     """Take `parentMessageId` off calls that the client would attach to another message, so that they get their own."""
     roster = Roster(context.client)
     async for event in events:
-        if event.head.type == "TOOL_CALL_START":
-            event = _attachable(event, roster, context)
+        parent = event.head.parentMessageId
+        if event.head.type == "TOOL_CALL_START" and isinstance(parent, str) and parent in roster.roles:
+            if roster.roles[parent] != "assistant":
+                event = event.without("parentMessageId")
+            elif parent != roster.last:
+                context.lost("the message of a tool call", "this release attaches calls to its newest only", "0.0.52")
+                event = event.without("parentMessageId")
         roster.take(event)
         yield event
-
-
-def _attachable(call: Event, roster: Roster, context: Context) -> Event:
-    parent, roles = call.head.parentMessageId, roster.roles
-    if not isinstance(parent, str) or parent not in roles or (parent == roster.last and roles[parent] == "assistant"):
-        return call
-    if roles[parent] == "assistant":
-        context.lost("the message that a tool call belongs to", "this release attaches to its newest only", "0.0.52")
-        if call.head.toolCallId in roles and roster.last is not None and roles[roster.last] == "assistant":
-            return call.replace(parentMessageId=roster.last)  # under its own id there is a message already
-    return call.without("parentMessageId")
