@@ -73,6 +73,9 @@ RULES: dict[str, Rule] = {
         "TS n @s; TE n; KS c @s; KE c; GS g @s; GE g; TS m; TE m; EV message n; EV tool-call c; EV message g; EV message m",
         "TS m; TE m; EV message m",
     ),
+    "also with a tool message": Rule(
+        "KS c @s; KE c; KR c t; EV message t; KS d; KE d; KR d v; EV message v", "KS d; KE d; KR d v; EV message v"
+    ),
     "a message's value is not that of a call of the same id": Rule(
         "KS c @s; KE c; TS c; TE c; EV message c; EV tool-call c", "TS c; TE c; EV message c"
     ),
@@ -84,6 +87,9 @@ RULES: dict[str, Rule] = {
         "AS a; AS a @s; AD a; AS a; AD a", "AS a; AS a; AD a"
     ),
     "an activity that is only added to keeps its owner": Rule("AS a @s; AS a replace=false; AD a", ""),
+    "what a subagent adds to the parent's activity goes, and the activity stays the parent's": Rule(
+        "AS a; AS a replace=false @s; AD a", "AS a; AD a"
+    ),
     "a call without a tag is whoever's the message is that carries it": Rule(
         "TS n @s; TE n; KS c n; KA c {}; KE c; KR c t; TS m; TE m; KS d m; KE d; KR d v",
         "TS m; TE m; KS d m; KE d; KR d v",
@@ -231,6 +237,11 @@ async def test_a_step_end_without_a_tag_is_judged_by_who_has_a_step_open() -> No
     """1.0.0 wants the exact tag of its start at a step's end."""
     for left in await run_both(stream("STEP+ a @s; STEP+ b; STEP- a; STEP- b; STEP- a @s")):
         assert left == stream("STEP+ b; STEP- b")
+
+
+async def test_a_step_end_that_ends_nothing_is_left_for_the_client_to_reject() -> None:
+    events = stream("STEP- a; STEP+ b; STEP- b; STEP- b")
+    assert await run_both(events) == (events, events)
 
 
 @pytest.mark.parametrize("tag", [None, 5, ["s"], {"id": "s"}, True, ""])
