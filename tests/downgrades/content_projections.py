@@ -78,12 +78,19 @@ def _user_text(end: End, _: Case) -> None:
 @projects(Difference.WITHOUT_ECHO)
 def _without_echo(end: End, case: Case) -> None:
     known, echoed = {message["id"] for message in case.run.messages}, set()
+    streamed: set[Any] = set()  # calls
+    brought: set[Any] = set()
     for event in case.events:
-        echoed |= {message.get("id") for message in event.get("input", {}).get("messages", ())} - known
+        for message in event.get("input", {}).get("messages", ()):
+            if message.get("id") not in known:
+                echoed.add(message.get("id"))
+                brought |= {call["id"] for call in message.get("toolCalls", ())} - streamed
+        if event["type"] in ("TOOL_CALL_START", "TOOL_CALL_CHUNK"):
+            streamed.add(event.get("toolCallId"))
         known |= {event.get(name) for name in ("messageId", "parentMessageId", "toolCallId")}
         restated = {message.get("id") for message in event.get("messages", ())}
         known, echoed = known | restated, echoed - restated
-    _drop_with_calls(end, echoed, case)
+    _drop_with_calls(end, echoed, brought, case)
 
 
 @projects(Difference.EMPTY_STATE)
@@ -170,12 +177,12 @@ def _other_activities(end: End, case: Case) -> None:
 
 @projects(Difference.OTHER_REASONING)
 def _other_reasoning(end: End, case: Case) -> None:
-    _drop_with_calls(end, {id for id, _ in _replaced(case, "reasoning")}, case)
+    _drop_with_calls(end, {id for id, _ in _replaced(case, "reasoning")}, set(), case)
 
 
-def _drop_with_calls(end: End, ids: set[Any], case: Case) -> None:
-    """Drop messages, and the tool calls that name them as their parent: a release may have put those elsewhere."""
-    calls = {event.get("toolCallId") for event in case.events if event.get("parentMessageId") in ids}
+def _drop_with_calls(end: End, ids: set[Any], calls: set[Any], case: Case) -> None:
+    """Drop messages, and calls with those that name the messages as their parents: a release may have put them elsewhere."""
+    calls = calls | {event.get("toolCallId") for event in case.events if event.get("parentMessageId") in ids}
     for message in end.messages:
         if kept := [call for call in message.get("toolCalls", ()) if call["id"] not in calls]:
             message["toolCalls"] = kept

@@ -47,7 +47,8 @@ def projected(end: End, differences: Iterable[Difference], case: Case) -> End:
 
 def drop(end: End, ids: set[Any], case: Case) -> None:
     """Drop the messages with these ids, but for the tool calls that the stream put into them."""
-    streamed = {event.get("toolCallId") for event in case.events}
+    openers = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+    streamed = {event.get("toolCallId") for event in case.events if event["type"] in openers}
     kept = []
     for message in end.messages:
         if message["id"] not in ids:
