@@ -80,7 +80,10 @@ def activities_by_tag(known: Owners, event: Json) -> str | None:
 
 
 def one_namespace(known: Owners, event: Json) -> str | None:
-    ids = known.activity | known.reasoning | known.message | known.tool
+    """Ids of all kinds in one map, where a subagent's wins over the parent's."""
+    kinds = (known.activity, known.reasoning, known.message, known.tool)
+    every = {id_ for ids in kinds for id_ in ids}
+    ids = {id_: next((ids[id_] for ids in kinds if ids.get(id_) is not None), None) for id_ in every}
     return owner_of(Owners(ids, ids, ids, ids), event)
 
 

@@ -43,7 +43,7 @@ def call_opener(world: World, owner: Owner) -> tuple[str, Json, list[Owner]]:
     if world.chance(4) and (again := _reopened(world, owner)):
         return again
     parent, shared = _parent(world, owner), None
-    if parent and world.may("shared_ids") and not world.secrets and world.chance(6):
+    if parent and world.may("shared_ids") and not world.secrets and world.chance(3):
         shared = _foreign_message_id(world, owner, parent)
     call_id = world.fresh("c", owner) if shared is None else shared
     tags = call_tags(world, call_id, parent, owner)
