@@ -21,10 +21,31 @@ def _text(parts: list[Json]) -> str:
 
 
 @projects(Difference.RESULT_TEXT)
-def _result_text(end: End, _: Case) -> None:
+def _result_text(end: End, case: Case) -> None:
+    _join(end, "tool", case)
+
+
+def _join(end: End, role: str, case: Case) -> None:
+    """Leave the text of the messages of a role. One that goes on as a stream begins anew in 1.0.0 where it had parts."""
+    began = _began_in_parts(case)
     for message in end.messages:
-        if message["role"] == "tool" and isinstance(message["content"], list):
+        if message["role"] == role and isinstance(message["content"], list):
             message["content"] = _text(message["content"])
+        elif message["role"] == role and message["id"] in began:
+            message["content"] = ""
+
+
+def _began_in_parts(case: Case) -> set[Any]:
+    """The messages that were content parts, and text that streamed afterwards."""
+    parts, began = set(), set()
+    for event in case.events:
+        restated = (*event.get("messages", ()), *event.get("input", {}).get("messages", ()))
+        parts |= {message.get("id") for message in restated if isinstance(message.get("content"), list)}
+        if event["type"] == "TOOL_CALL_RESULT" and isinstance(event["content"], list):
+            parts.add(event["messageId"])
+        if event["type"].startswith("TEXT_MESSAGE_"):
+            began |= {event.get("messageId")} & parts
+    return began
 
 
 @projects(Difference.WITHOUT_HANDLES)
@@ -69,10 +90,8 @@ def _binary(part: Json) -> Json:
 
 
 @projects(Difference.USER_TEXT)
-def _user_text(end: End, _: Case) -> None:
-    for message in end.messages:
-        if message["role"] == "user" and isinstance(message["content"], list):
-            message["content"] = _text(message["content"])
+def _user_text(end: End, case: Case) -> None:
+    _join(end, "user", case)
 
 
 @projects(Difference.WITHOUT_ECHO)
