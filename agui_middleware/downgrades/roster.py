@@ -17,6 +17,7 @@ OPENERS: Final = frozenset(
 """The types that a roster has to be told of, with those of `OTHERS`."""
 OTHERS: Final = frozenset({"ACTIVITY_SNAPSHOT", "REASONING_MESSAGE_START"})
 
+_FIRST_TO_INTERLEAVE: Final = ClientVersion(0, 0, 37)
 _FIRST_WITH_ACTIVITIES: Final = ClientVersion(0, 0, 41)
 _FIRST_TO_CONTINUE_TEXTS: Final = ClientVersion(0, 0, 44)
 _FIRST_WITH_REASONING: Final = ClientVersion(0, 0, 45)
@@ -32,11 +33,22 @@ class Roster:
     - `last`: the id of the client's last message; `None` where that is not certain.
     """
 
-    __slots__ = ("_activities", "_doubles", "_infers", "_merges", "_preserved", "_reasoning", "last", "roles")
+    __slots__ = (
+        "_activities",
+        "_doubles",
+        "_infers",
+        "_interleaves",
+        "_merges",
+        "_preserved",
+        "_reasoning",
+        "last",
+        "roles",
+    )
 
     def __init__(self, client: ClientVersion | None) -> None:
         self.roles: dict[str, str] = {}
         self.last: str | None = None
+        self._interleaves = client is None or client >= _FIRST_TO_INTERLEAVE
         self._doubles = client is not None and client < _FIRST_TO_CONTINUE_TEXTS
         self._activities = client is None or client >= _FIRST_WITH_ACTIVITIES
         self._reasoning = client is None or client >= _FIRST_WITH_REASONING
@@ -71,9 +83,11 @@ class Roster:
 
     def _push(self, id: Any, role: str, twice: bool = False) -> None:
         """Append a message; one whose id is there already only if the client makes a second one of it."""
-        if isinstance(id, str) and (twice or id not in self.roles):
-            self.roles.setdefault(id, role)
-            self.last = id
+        if not isinstance(id, str) or (id in self.roles and not twice):
+            return
+        # Where entities wait for one another, a second piece may still be put behind the first.
+        self.last = id if id not in self.roles or self._interleaves else None
+        self.roles.setdefault(id, role)
 
     def _reconcile(self, restated: dict[str, str]) -> None:
         preserved = [role for role in self._preserved if not (self._infers and role in restated.values())]

@@ -108,7 +108,8 @@ def _in_pieces(end: End, case: Case) -> None:
     for message in list(end.messages):
         first = whole.setdefault(message["id"], message)
         if first is not message and {first["role"], message["role"]} != {"tool"}:
-            if message != first or message["id"] not in copied or "toolCalls" in message:
+            own = any(call["id"] == message["id"] for call in message.get("toolCalls", ()))
+            if message != first or message["id"] not in copied or own:
                 _append(first, message)
             end.messages = [other for other in end.messages if other is not message]
     calls: dict[str, Json] = {}
