@@ -112,7 +112,8 @@ class Line:
         while self._waiting and self._open is None:
             item = self._waiting.popleft()
             if isinstance(item, Entity):
-                self._entities.pop(item.key, None)
+                if self._entities.get(item.key) is item:  # a snapshot may stand between two of one id
+                    del self._entities[item.key]
                 self._open = None if item.closed else item.key
                 for event in item.events:
                     self._context.release(event)
