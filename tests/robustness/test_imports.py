@@ -6,10 +6,10 @@ import sys
 
 import agui_middleware
 
-MODULES = ["agui_middleware"] + sorted(
-    module.name
-    for module in pkgutil.walk_packages(agui_middleware.__path__, "agui_middleware.")
-    if not module.name.endswith("__main__")
+MODULES = sorted(
+    name
+    for _, name, _ in pkgutil.walk_packages(agui_middleware.__path__, "agui_middleware.")
+    if not name.endswith("__main__")
 )
 
 # Run in an interpreter of its own: what it prints is what an import did beside defining names.

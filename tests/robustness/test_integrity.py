@@ -15,7 +15,8 @@ from tests.robustness.exchange import Exchange, sends
 from tests.strategies import cuts, dumped, plain, runs, streams, styles
 
 # A run, written and cut, takes long to draw; fewer of them than usual, unless a profile asks for more.
-FEWER = 40 if settings.default.max_examples == 100 else settings.default.max_examples
+USUAL = settings().max_examples
+FEWER = 40 if USUAL == 100 else USUAL
 whole = settings(
     deadline=None, max_examples=FEWER, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
