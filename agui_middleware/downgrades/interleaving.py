@@ -7,6 +7,7 @@ calls leave one after another in the order in which they were opened, each in on
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -34,30 +35,34 @@ class Entity(msgspec.Struct, gc=False, eq=False):
     """A text or a tool call that waits, with its events so far."""
 
     key: Key
+    era: int
     events: list[Event]
     closed: bool = False
 
 
 class Snapshot(msgspec.Struct, gc=False, eq=False):
-    """A MESSAGES_SNAPSHOT that waits. What was open when it came goes on behind it, and may be restated in it."""
+    """A MESSAGES_SNAPSHOT that waits, and what has been added since to what it may restate."""
 
     event: Event
-    added: dict[Key, str]
+    added: dict[Key, list[Event]]
 
     def whole(self) -> Event:
-        """The snapshot with what was added since to what it restates."""
+        """The snapshot with what was added."""
         return edit_messages(self.event, self._continue)
 
     def _continue(self, message: JsonObject) -> JsonObject:
-        if added := self.added.get(("messageId", _text(message.get("id")))):
+        if added := self._text("messageId", message.get("id")):
             message = message.replace(content=_text(message.get("content")) + added)
         return edit_elements(message, "toolCalls", self._continue_call)
 
     def _continue_call(self, call: JsonObject) -> JsonObject:
-        added = self.added.get(("toolCallId", _text(call.get("id"))))
+        added = self._text("toolCallId", call.get("id"))
         if not added:
             return call
         return edit_object(call, "function", lambda f: f.replace(arguments=_text(f.get("arguments")) + added))
+
+    def _text(self, member: str, id: Any) -> str:
+        return "".join(_text(event.get("delta")) for event in self.added.get((member, _text(id)), ()))
 
 
 class Line:
@@ -67,7 +72,9 @@ class Line:
         self._context = context
         self._open: Key | None = None
         self._waiting: deque[Event | Entity | Snapshot] = deque()
-        self._entities: dict[Key, Entity] = {}  # those that wait, and may be continued
+        self._entities: dict[Key, Entity] = {}  # those that wait, by what they are; of two, the second
+        self._snapshots: deque[Snapshot] = deque()
+        self._era = 0  # how many snapshots have come to wait
 
     def take(self, event: Event) -> Iterator[Event]:
         """What leaves when `event` comes. Raises `EventTooLarge` where too much waits."""
@@ -119,38 +126,47 @@ class Line:
                     self._context.release(event)
                     yield event
             elif isinstance(item, Snapshot):
-                self._context.release(item.event)
+                self._snapshots.popleft()
+                for event in (item.event, *chain.from_iterable(item.added.values())):
+                    self._context.release(event)
                 yield item.whole()
             else:
                 self._context.release(item)
                 yield item
 
     def _wait(self, event: Event, step: str | None, key: Key | None) -> None:
-        entity = None if key is None else self._entities.get(key)
-        if key is not None and entity is None and step == "start":
-            self._entities[key] = entity = Entity(key, [event])
+        entity = self._entities.get(key) if key else None
+        # A snapshot has the last word on what was there before it: what starts behind it is another entity.
+        if key and step == "start" and (entity is None or (entity.closed and entity.era < self._era)):
+            self._entities[key] = entity = Entity(key, self._era, [event])
             self._waiting.append(entity)
-        elif key is not None and entity is not None and (step == "start") == entity.closed:
-            if step == "start":  # goes on where it ended
-                self._context.release(event)
-                self._context.release(entity.events.pop())
-            else:
-                self._note(event, step, key)
-                entity.events.append(event)
-            entity.closed = step == "end"
+        elif key and entity is not None and entity.closed == (step == "start"):
+            self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
-            self._entities = {key: entity for key, entity in self._entities.items() if not entity.closed}
-            keys = [*self._entities] if self._open is None else [self._open, *self._entities]
-            self._waiting.append(Snapshot(event, dict.fromkeys(keys, "")))
+            going_on = [key for key, entity in self._entities.items() if not entity.closed]
+            keys = going_on if self._open is None else [self._open, *going_on]
+            self._snapshots.append(Snapshot(event, {key: [] for key in keys}))
+            self._waiting.append(self._snapshots[-1])
+            self._era += 1
         else:
             self._waiting.append(event)
+
+    def _continue(self, entity: Entity, event: Event, step: str | None) -> None:
+        if step == "start":  # where it ended
+            self._context.release(event)
+            self._context.release(entity.events.pop())
+        else:
+            self._note(event, step, entity.key)
+            entity.events.append(event)
+        entity.closed = step == "end"
 
     def _note(self, event: Event, step: str | None, key: Key) -> None:
         """Remember what is added to what a waiting snapshot may restate."""
         if step == "content":
-            for item in self._waiting:
-                if isinstance(item, Snapshot) and key in item.added:
-                    item.added[key] += _text(event.get("delta"))
+            for snapshot in self._snapshots:
+                if key in snapshot.added:
+                    self._context.hold(event)
+                    snapshot.added[key].append(event)
 
 
 def _step(event: Event) -> tuple[str | None, Key | None]:
