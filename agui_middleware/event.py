@@ -71,9 +71,8 @@ class Head(msgspec.Struct, gc=False, frozen=True):
 
 
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
-# How a string member begins behind another one, compact and as Python's json writes it.
-_BEGINNINGS = {name: (b',"%b":"' % name.encode(), b', "%b": "' % name.encode()) for name in _HEAD_MEMBERS}
 _decode_head = msgspec.json.Decoder(Head).decode
+_new = object.__new__
 
 
 @final
@@ -106,7 +105,7 @@ class Event(JsonObject):
             head = _decode_head(raw)
         except (ValueError, RecursionError):
             head = _scan_head(raw)
-        event = Event.__new__(Event)
+        event = _new(Event)
         event.head = head
         event.fields = fields
         event._raw = raw
@@ -129,30 +128,29 @@ class Event(JsonObject):
         return super().__contains__(name)
 
     def without(self, *names: str) -> "Event":
-        # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest.
-        shorter = self._cut(names[0]) if len(names) == 1 else None
-        return super().without(*names) if shorter is None else shorter
+        if names == ("subagentRunId",) and type(self.head.subagentRunId) is str:
+            return self.untagged()
+        return super().without(*names)
 
-    def _cut(self, name: str) -> "Event | None":
-        """The event without a string member, cut out where it seems to stand.
-
-        A cut at a nested member of that name leaves the member in sight, and one through an escape leaves an odd number
-        of quotes, which is no JSON: then, as where the member stands first, there is nothing to give.
-        """
-        value, raw = getattr(self.head, name, UNSET), self._raw
-        if type(value) is not str or raw is None or not value.isascii():
-            return None
-        compact, spaced = _BEGINNINGS[name]
-        before, found, after = raw.partition(compact)
-        if not found:
-            before, found, after = raw.partition(spaced)
-        if not found:
-            return None
-        try:
-            shorter = Event.parse(before + after[len(value) + 1 :], self.fields)
-        except MalformedEvent:
-            return None
-        return shorter if getattr(shorter.head, name) is UNSET else None
+    def untagged(self) -> "Event":
+        """The event without its `subagentRunId`; the event itself where that is absent, or no string."""
+        tag, raw = self.head.subagentRunId, self._raw
+        if type(tag) is not str:
+            return self
+        if raw is not None and tag.isascii():
+            # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest. One at
+            # a nested tag leaves the event's own in sight; one through an escape leaves an odd number of quotes, no JSON.
+            before, found, after = raw.partition(b',"subagentRunId":"')
+            if not found:
+                before, found, after = raw.partition(b', "subagentRunId": "')
+            if found:
+                try:
+                    shorter = Event.parse(before + after[len(tag) + 1 :], self.fields)
+                except MalformedEvent:
+                    shorter = self
+                if shorter.head.subagentRunId is UNSET:
+                    return shorter
+        return super().without("subagentRunId")
 
     def _derive(self, members: dict[str, Any]) -> "Event":
         before, head = self.members(), {}

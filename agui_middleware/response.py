@@ -193,7 +193,10 @@ class Responder:
             self._over = True
             raise
         finally:
-            turn.give()
+            if turn.waited_for:
+                turn.give()
+            else:
+                turn.taken = False
             if self._left:
                 await stream.close()
 

@@ -95,7 +95,7 @@ class Decoder:
             and chunk[-2:] == b"\n\n"
             and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
             and 13 not in data
-            and len(data) + 6 <= self._limit
+            and len(chunk) - 2 <= self._limit
             and self.idle
         ):
             return data

@@ -17,6 +17,7 @@ logger = logging.getLogger("agui_middleware")
 Write = Callable[[bytes], Awaitable[None]]
 
 _TYPES = frozenset(EventType)
+_TURNS = frozenset({"RUN_STARTED", "RUN_ERROR"})
 _TYPE_NAMES = frozenset(type.encode() for type in EventType)
 
 
@@ -55,7 +56,7 @@ class Stream:
         self._decoder = Decoder(max_event_bytes)
         self._chain = Chain(plan.composition, context, self._emit)
         # Whether an event goes through the filters and out without a coroutine of ours.
-        self._direct = self._rewrites and self._together and not doubtful
+        self._direct = self._rewrites and self._together and not (doubtful or verify)
         self._doubtful = doubtful
         self._verify = verify
         self._held: list[bytes] = []  # of a doubtful stream, as it came
@@ -92,14 +93,18 @@ class Stream:
             event = Event.parse(data)
         except MalformedEvent:
             return self._feed(chunk)
-        step = self._chain.push(event)
-        if step is not DONE:
-            return self._run(step)
-        left = self._out[0] if len(self._out) == 1 else None
-        if not isinstance(left, Event) or left.fields is not None:
+        passed = self._chain.walk(event)
+        if type(passed) is not Event:
+            return self._flush() if passed is DONE else self._run(passed)
+        if passed.fields is not None or passed.head.type in _TURNS:
+            self._emit(passed)
             return self._flush()
-        self._out = []
-        return self._write(chunk if left is event else encode(left.raw))  # the former where nobody changed it
+        if passed is not event:
+            try:
+                chunk = b"data: %b\n\n" % passed.raw
+            except Exception as error:  # a filter put in what is no JSON
+                return self._run(self._chain.fail(error))
+        return self._write(chunk)
 
     async def _feed(self, chunk: bytes) -> None:
         if self._raw:
@@ -213,7 +218,7 @@ class Stream:
         first = next((item for item in items if not _is_silent(item)), None)
         if type(first) is Frame and _is_event(first.data or b"", _TYPES):
             self._doubtful = False
-            self._direct = self._rewrites and self._together
+            self._direct = self._rewrites and self._together and not self._verify
             self._held, items = [], self._unsettled
             await self.start()
             return items

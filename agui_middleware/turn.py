@@ -12,11 +12,11 @@ class Turn:
     There is one caller in nearly every response; the second is a ping task.
     """
 
-    __slots__ = ("_queue", "taken")
+    __slots__ = ("taken", "waited_for")
 
     def __init__(self) -> None:
         self.taken = False
-        self._queue: deque[anyio.Event] = deque()
+        self.waited_for: deque[anyio.Event] = deque()
 
     async def take(self) -> None:
         """Wait for the turn. Cancelled while it waits, it leaves the queue as if it had never come."""
@@ -24,19 +24,19 @@ class Turn:
             self.taken = True
             return
         called = anyio.Event()
-        self._queue.append(called)
+        self.waited_for.append(called)
         try:
             await called.wait()
         except BaseException:
             if called.is_set():
                 self.give()
             else:
-                self._queue.remove(called)
+                self.waited_for.remove(called)
             raise
 
     def give(self) -> None:
         """Hand the turn to the one who has waited longest, or free it."""
-        if self._queue:
-            self._queue.popleft().set()
+        if self.waited_for:
+            self.waited_for.popleft().set()
         else:
             self.taken = False

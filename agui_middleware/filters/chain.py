@@ -47,15 +47,17 @@ class Chain:
     `close` must be awaited once the response is over, for whatever reason.
     """
 
-    __slots__ = ("_context", "_dead", "_emit", "_filters", "_next", "_stages", "failure")
+    __slots__ = ("_context", "_count", "_dead", "_each", "_emit", "_filters", "_next", "_pumps", "failure")
 
     def __init__(self, composition: Composition, context: Context, emit: Emit) -> None:
         self._filters = composition.filters
         self._next = composition.next
         self._context = context
         self._emit = emit
-        # Those that are started.
-        self._stages: list[Pump[Event, Event] | Each | None] = [None] * len(composition.filters)
+        # Of the filters that are started, each has an entry in one of the two.
+        self._count = len(composition.filters)
+        self._pumps: list[Pump[Event, Event] | None] = [None] * self._count
+        self._each: list[Each | None] = [None] * self._count
         self._dead = -1  # the last filter that reads no more; what would reach it, or any before it, is dropped
         self.failure: Exception | None = None
 
@@ -67,33 +69,62 @@ class Chain:
     async def start(self) -> None:
         """Run the filters up to their first event; those that declare their types wait until one of these comes."""
         for index, filter in enumerate(self._filters):
-            started = self._stages[index] is not None  # by what a filter before it has yielded already
+            started = self._pumps[index] is not None  # by what a filter before it has yielded already
             if not (started or hasattr(filter, "touches") or index <= self._dead):
                 await self._start(index)
 
     def push(self, event: Event) -> Awaitable[None]:
         """Hand one event to the filters, at once; `DONE` where they have asked for the next one."""
-        return self._deliver(0, event)
+        passed = self.walk(event)
+        try:
+            return self._emit(passed) if isinstance(passed, Event) else passed
+        except Exception as error:
+            return self._fail(self._count - 1, error)
+
+    def walk(self, event: Event, index: int = 0) -> Event | Awaitable[None]:
+        """As `push`, but an event that no generator has taken in is given back, for the caller to emit."""
+        if index <= self._dead:
+            return DONE
+        type_ = event.head.type
+        while (index := self._next[index][type_]) < self._count:
+            each = self._each[index]
+            if each is None:
+                pump = self._pumps[index]
+                if pump is None:
+                    return self._start_with(index, event)
+                if type_ not in pump.source.overlooked:
+                    return self._push(index, pump, event)
+            else:
+                try:
+                    passed = each(event)
+                except Exception as error:
+                    return self._fail(index, error)
+                if passed is None:
+                    return DONE
+                if passed is not event:
+                    event, type_ = passed, passed.head.type
+            index += 1
+        return event
 
     async def fail(self, error: Exception) -> None:
         """The source failed: all filters read RUN_ERROR and the end, as the successors of a failing filter do."""
         await self._fail(self._dead, error)
-        self._dead = len(self._stages)
+        self._dead = self._count
 
     async def finish(self) -> None:
         """The source has ended: let every filter yield what it still holds."""
         await self._finish_from(0)
-        self._dead = len(self._stages)
+        self._dead = self._count
 
     async def close(self) -> None:
         """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound; so it is
         where the task is cancelled meanwhile, which is raised in the end.
         """
         stopped: BaseException | None = None
-        for stage in self._stages:
-            if isinstance(stage, Pump):
+        for pump in self._pumps:
+            if pump is not None:
                 try:
-                    await stage.close()
+                    await pump.close()
                 except Exception:
                     logger.exception("a filter raised while it was being closed")
                 except BaseException as error:
@@ -102,28 +133,8 @@ class Chain:
             raise stopped
 
     def _deliver(self, index: int, event: Any) -> Awaitable[None]:
-        if index <= self._dead:
-            return DONE
-        if type(event) is not Event:
-            event = as_event(event)
-        type_ = event.head.type
-        while (index := self._next[index][type_]) < len(self._stages):
-            stage = self._stages[index]
-            if stage is None:
-                return self._start_with(index, event)
-            if isinstance(stage, Pump):
-                if type_ not in stage.source.overlooked:
-                    return self._push(index, stage, event)
-            else:
-                try:
-                    event = stage(event)
-                except Exception as error:
-                    return self._fail(index, error)
-                if event is None:
-                    return DONE
-                type_ = event.head.type
-            index += 1
-        return self._emit(event)
+        passed = self.walk(event if type(event) is Event else as_event(event), index)
+        return self._emit(passed) if isinstance(passed, Event) else passed
 
     def _push(self, index: int, pump: Pump[Event, Event], event: Event) -> Awaitable[None]:
         if pump.done:
@@ -139,17 +150,20 @@ class Chain:
 
     async def _start_with(self, index: int, event: Event) -> None:
         await self._start(index)
-        await self._deliver(index, event)
+        try:
+            await self._deliver(index, event)
+        except Exception as error:  # of an event that cannot be written; every stage guards its own
+            await self._fail(self._count - 1, error)
 
     async def _start(self, index: int) -> None:
         filter, later = self._filters[index], index + 1
         if hasattr(filter, "each"):
-            self._stages[index] = filter.each(self._context)
+            self._each[index] = filter.each(self._context)
             return
-        deliver = self._leave if later == len(self._filters) else partial(self._deliver, later)
+        deliver = self._leave if later == self._count else partial(self._deliver, later)
         pump = Pump[Event, Event](partial(_apply, filter, self._context), deliver)
         pump.source.dozes = hasattr(filter, "touches") and filter.touches.dozes
-        self._stages[index] = pump
+        self._pumps[index] = pump
         await self._guard(index, pump, pump.start())
 
     async def _guard(self, index: int, pump: Pump[Event, Event], step: Awaitable[None]) -> None:
@@ -169,10 +183,10 @@ class Chain:
         await self._finish_from(self._dead + 1)
 
     async def _finish_from(self, index: int) -> None:
-        for later in range(index, len(self._stages)):
-            stage = self._stages[later]
-            if isinstance(stage, Pump) and not stage.done and later > self._dead:
-                await self._guard(later, stage, stage.finish())
+        for later in range(index, self._count):
+            pump = self._pumps[later]
+            if pump is not None and not pump.done and later > self._dead:
+                await self._guard(later, pump, pump.finish())
 
 
 def _apply(filter: Filter, context: Context, events: AsyncIterator[Event]) -> AsyncIterator[Event]:

@@ -54,7 +54,6 @@ class Context:
             if self._on_loss is not None:
                 self._on_loss(Loss(shape, why, since, self))
 
-
     def hold(self, event: Event) -> None:
         """Count an event that a filter holds back, until it is `release`d.
 

@@ -62,7 +62,7 @@ def inline(_: Context) -> Each:
         head = event.head
         type = head.type
         if type in _PLAIN and not chunks.open:
-            return event.without("subagentRunId") if isinstance(head.subagentRunId, str) else event
+            return event if head.subagentRunId is UNSET else event.untagged()
         if type in ID_OF:
             return untag(chunks.shown(chunks.named(event)))
         chunks.passed(event)
@@ -153,11 +153,8 @@ def untag(event: Event) -> Event:
     """Take `subagentRunId` off an event and off what it carries: messages, echoed messages and interrupts. Payloads are
     not looked into. A tag that is no string is malformed, and not repaired.
     """
-    head = event.head
-    if isinstance(head.subagentRunId, str):
-        event = event.without("subagentRunId")
-    edit = _CARRIED.get(head.type)
-    return event if edit is None else edit(event, _untag_object)
+    edit = _CARRIED.get(event.head.type)
+    return event.untagged() if edit is None else edit(event.untagged(), _untag_object)
 
 
 _CARRIED = {"MESSAGES_SNAPSHOT": edit_messages, "RUN_STARTED": edit_messages, "RUN_FINISHED": edit_interrupts}
