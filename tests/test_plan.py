@@ -132,7 +132,7 @@ def test_rows_have_names_of_their_own_and_releases_that_there_are() -> None:
 def test_a_release_needs_the_rows_of_all_that_is_newer(release: ClientVersion) -> None:
     expected = [row.name for row in DOWNGRADES if parse(row.oldest) <= release < parse(row.since)]
     assert [row.name for row in needed_by(release)] == expected
-    assert needed_by(None) == []
+    assert needed_by(None) == ()
 
 
 # The guard.
