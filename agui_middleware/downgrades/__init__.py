@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.activities import without_activities
-from agui_middleware.downgrades.activity_texts import without_activity_texts
+from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts
 from agui_middleware.downgrades.activity_updates import with_activity_updates
 from agui_middleware.downgrades.binary_parts import modern_media
 from agui_middleware.downgrades.call_parents import without_older_parents
@@ -121,9 +121,16 @@ DOWNGRADES: tuple[Downgrade, ...] = (
     ),
     Downgrade(
         "activity-texts",
-        "1.0.0",
+        "0.0.59",
         without_activity_texts,
-        "writes text or reasoning over the activity whose id it has",
+        "writes text and reasoning over the activity whose id they have",
+    ),
+    Downgrade(
+        "activity-reasoning",
+        "1.0.0",
+        without_activity_reasoning,
+        "writes reasoning over the activity whose id it has",
+        oldest="0.0.59",
     ),
     Downgrade(
         "thinking",
@@ -160,6 +167,14 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "0.0.58",
         without_null_parents,
         "rejects a tool call whose `parentMessageId` is null",
+    ),
+    Downgrade(
+        "call-parents",
+        "0.0.52",
+        without_older_parents,
+        "attaches a tool call to its newest message, or to a second one of the parent's id",
+        lost="which message an older message's tool call belongs to",
+        differs=(Difference.OTHER_HOLDERS,),
     ),
     Downgrade(
         "empty-deltas",
@@ -437,14 +452,6 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "0.0.34",
         touch_state,
         "rejects a run that changes neither messages nor state",
-    ),
-    Downgrade(
-        "call-parents",
-        "0.0.52",
-        without_older_parents,
-        "attaches a tool call to its newest message, or to a second one of the parent's id",
-        lost="which message an older message's tool call belongs to",
-        differs=(Difference.OTHER_HOLDERS,),
     ),
     Downgrade(
         "interleaving",

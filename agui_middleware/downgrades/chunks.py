@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from agui_middleware.event import UNSET, Event
-from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.filters.contract import EVERYTHING, TOKENS, Context, overlook, touches
 from agui_middleware.lanes import ID_OF, NEUTRAL, Lane, Lanes, Taken
 
 _START = {
@@ -29,10 +29,11 @@ _END = {
 }
 
 
-@touches(EVERYTHING, beside=NEUTRAL - frozenset(ID_OF))
+@touches(EVERYTHING, beside=NEUTRAL - frozenset(ID_OF), dozes=True)
 async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is."""
     lanes = Lanes()
+    overlook(events, TOKENS)
     async for event in events:
         if event.head.type not in ID_OF:
             for lane in lanes.close(event):
@@ -43,6 +44,7 @@ async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncIterat
         else:
             for piece in _pieces(event, taken):
                 yield piece
+        overlook(events, () if lanes.open else TOKENS)
 
 
 def _take(lanes: Lanes, chunk: Event) -> Taken | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
 from agui_middleware.messages import edit_elements, edit_messages, edit_object
 
 Key = tuple[str, str]
@@ -28,6 +28,7 @@ _STEPS = {
     "TOOL_CALL_ARGS": ("content", "toolCallId"),
     "TOOL_CALL_END": ("end", "toolCallId"),
 }
+_OF_WHAT_IS_OPEN = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
 _ENDS = {"messageId": "TEXT_MESSAGE_END", "toolCallId": "TOOL_CALL_END"}
 
 
@@ -71,7 +72,7 @@ class Line:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._open: Key | None = None
-        self._waiting: deque[Event | Entity | Snapshot] = deque()
+        self.waiting: deque[Event | Entity | Snapshot] = deque()
         self._entities: dict[Key, Entity] = {}  # those that wait, by what they are; of two, the second
         self._snapshots: deque[Snapshot] = deque()
         self._era = 0  # how many snapshots have come to wait
@@ -108,7 +109,7 @@ class Line:
 
     def leave(self, *, close: bool) -> Iterator[Event]:
         """All that waits, in order; with `close`, each behind the end of what was open before it."""
-        while self._waiting:
+        while self.waiting:
             if close:
                 yield from self.close()
             self._open = None
@@ -116,8 +117,8 @@ class Line:
 
     def _advance(self) -> Iterator[Event]:
         """What may leave now: all up to something that is still open."""
-        while self._waiting and self._open is None:
-            item = self._waiting.popleft()
+        while self.waiting and self._open is None:
+            item = self.waiting.popleft()
             if isinstance(item, Entity):
                 if self._entities.get(item.key) is item:  # a snapshot may stand between two of one id
                     del self._entities[item.key]
@@ -139,17 +140,17 @@ class Line:
         # A snapshot has the last word on what was there before it: what starts behind it is another entity.
         if key and step == "start" and (entity is None or (entity.closed and entity.era < self._era)):
             self._entities[key] = entity = Entity(key, self._era, [event])
-            self._waiting.append(entity)
+            self.waiting.append(entity)
         elif key and entity is not None and entity.closed == (step == "start"):
             self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
             going_on = [key for key, entity in self._entities.items() if not entity.closed]
             keys = going_on if self._open is None else [self._open, *going_on]
             self._snapshots.append(Snapshot(event, {key: [] for key in keys}))
-            self._waiting.append(self._snapshots[-1])
+            self.waiting.append(self._snapshots[-1])
             self._era += 1
         else:
-            self._waiting.append(event)
+            self.waiting.append(event)
 
     def _continue(self, entity: Entity, event: Event, step: str | None) -> None:
         if step == "start":  # where it ended
@@ -179,7 +180,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-@touches(EVERYTHING, beside=frozenset({"RAW"}))
+@touches(EVERYTHING, beside=frozenset({"RAW"}), dozes=True)
 async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
 
@@ -187,6 +188,7 @@ async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> Async
     `Settings.max_event_bytes` would wait.
     """
     line = Line(context)
+    overlook(events, _OF_WHAT_IS_OPEN)
     async for event in events:
         try:
             for leaving in line.take(event):
@@ -195,5 +197,6 @@ async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> Async
             for end in line.close():
                 yield end
             raise
+        overlook(events, () if line.waiting else _OF_WHAT_IS_OPEN)
     for leaving in line.leave(close=True):
         yield leaving

@@ -8,25 +8,27 @@ as it may be continued: its END leaves with its result, or with the end of the r
 from collections.abc import AsyncIterator, Iterator
 
 from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
 from agui_middleware.messages import messages_of
 
 _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")
 _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
 
 
-@touches(*_OF_A_CALL, *_OF_THE_RUN)
+@touches(*_OF_A_CALL, *_OF_THE_RUN, dozes=True)
 async def keep_calls_open(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold back the END of tool calls.
 
     What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.
     """
     calls = _Calls(context)
+    overlook(events, TOKENS)
     async for event in events:
         for end in calls.due(event):
             yield end
         if calls.passes(event):
             yield event
+        overlook(events, () if calls.dropped else TOKENS)
     for end in calls.ends.values():
         yield end
 
@@ -37,7 +39,7 @@ class _Calls:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._known: set[str] = set()
-        self._dropped: set[str] = set()  # the finished ones that something is being added to
+        self.dropped: set[str] = set()  # the finished ones that something is being added to
         self.ends: dict[str, Event] = {}
 
     def due(self, event: Event) -> list[Event]:
@@ -63,9 +65,9 @@ class _Calls:
         if type == "TOOL_CALL_START":
             return self._starts(id)
         if type == "TOOL_CALL_ARGS":
-            return id not in self._dropped
-        if id in self._dropped:
-            self._dropped.remove(id)
+            return id not in self.dropped
+        if id in self.dropped:
+            self.dropped.remove(id)
             return False
         if id in self._known:
             self.ends[id] = event
@@ -74,7 +76,7 @@ class _Calls:
     def _starts(self, id: str) -> bool:
         kept_open = self.ends.pop(id, None) is not None
         if id in self._known and not kept_open:
-            self._dropped.add(id)
+            self.dropped.add(id)
             self._context.lost("what is added to a finished tool call", "this release would show it twice", "0.0.58")
         fresh = id not in self._known
         self._known.add(id)

@@ -9,7 +9,7 @@ from typing import Final
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
 
 _FIRST_TO_READ: Final = ClientVersion(0, 0, 30)
 _ENDS: Final = frozenset({"RUN_FINISHED", "RUN_ERROR"})
@@ -22,14 +22,16 @@ _TELLING: Final = (
 )
 
 
-@touches("TOOL_CALL_RESULT", *_TELLING, *_ENDS)
+@touches("TOOL_CALL_RESULT", *_TELLING, *_ENDS, dozes=True)
 async def without_results(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop results for a client that rejects them; report those that the application does not get."""
     reads = context.client is None or context.client >= _FIRST_TO_READ
     untold = False
+    overlook(events, TOKENS)
     async for event in events:
         result = event.head.type == "TOOL_CALL_RESULT"
         untold = result or (untold and event.head.type in _ENDS)
+        overlook(events, () if untold else TOKENS)
         if untold and not (reads and result):
             context.lost("tool results", "what a tool answered, unless a snapshot restates it", "0.0.34")
         if reads or not result:

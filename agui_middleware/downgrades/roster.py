@@ -5,7 +5,7 @@ messages of a stream, not with its events.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.event import Event, JsonObject
@@ -63,30 +63,34 @@ class Roster:
         match head.type:
             case "TEXT_MESSAGE_START":
                 role = event.get("role", "assistant")
-                self._push(head.messageId, role if isinstance(role, str) else "assistant", twice=self._doubles)
+                self._push(
+                    head.messageId, role if isinstance(role, str) else "assistant", "perhaps" if self._doubles else "no"
+                )
             case "TOOL_CALL_START":
                 holder = head.parentMessageId or head.toolCallId
-                self._push(holder, "assistant", twice=holder != self.last)
+                self._push(holder, "assistant", "yes" if self._interleaves else "perhaps")
             case "TOOL_CALL_RESULT":
-                self._push(head.messageId, "tool", twice=True)
+                self._push(head.messageId, "tool", "yes")
             case "REASONING_MESSAGE_START" if self._reasoning:
-                self._push(head.messageId, "reasoning")
+                self._push(head.messageId, "reasoning", "no")
             case "ACTIVITY_SNAPSHOT" if self._activities:
-                self._push(head.messageId, "activity")
+                self._push(head.messageId, "activity", "no")
                 if isinstance(head.messageId, str) and event.get("replace") is not False:
                     self.roles[head.messageId] = "activity"
             case "RUN_STARTED":
                 for id, role in _restated(event):
-                    self._push(id, role)
+                    self._push(id, role, "no")
             case "MESSAGES_SNAPSHOT":
                 self._reconcile(dict(_restated(event)))
 
-    def _push(self, id: Any, role: str, twice: bool = False) -> None:
-        """Append a message; one whose id is there already only if the client makes a second one of it."""
-        if not isinstance(id, str) or (id in self.roles and not twice):
+    def _push(self, id: Any, role: str, again: Literal["yes", "no", "perhaps"]) -> None:
+        """Append a message; `again`: whether the client appends one also where it has one of that id."""
+        if not isinstance(id, str):
             return
-        # Where entities wait for one another, a second piece may still be put behind the first.
-        self.last = id if id not in self.roles or self._interleaves else None
+        if id not in self.roles or again == "yes":
+            self.last = id
+        elif again == "perhaps" and self.last != id:
+            self.last = None
         self.roles.setdefault(id, role)
 
     def _reconcile(self, restated: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ messages in its input echo.
 from collections.abc import AsyncIterator
 
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.filters.contract import EVERYTHING, TOKENS, Context, overlook, touches
 from agui_middleware.messages import messages_of
 
 # What opens something, with what closes it and the member that names it.
@@ -23,14 +23,16 @@ _CLOSERS = {
 _MEMBERS = dict(_CLOSERS.values())
 
 
-@touches(EVERYTHING)
+@touches(EVERYTHING, dozes=True)
 async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
     begun: Event | None = None  # the RUN_STARTED of the run that goes on
     open: dict[tuple[str, str], Event] = {}
+    overlook(events, TOKENS)
     async for event in events:
         type = event.head.type
+        overlook(events, () if type == "RUN_ERROR" else TOKENS)
         if error is not None and type == "RUN_STARTED":
             error = None
             context.lost(

@@ -7,14 +7,16 @@ runs of a stream become one, which ends as the last one does.
 from collections.abc import AsyncIterator
 
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.filters.contract import EVERYTHING, TOKENS, Context, overlook, touches
 
 
-@touches(EVERYTHING)
+@touches(EVERYTHING, dozes=True)
 async def join_runs(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None
+    overlook(events, TOKENS)
     async for event in events:
+        overlook(events, () if event.head.type == "RUN_FINISHED" else TOKENS)
         if finished is not None:
             before, finished = finished, None
             if event.head.type == "RUN_STARTED":

@@ -18,12 +18,10 @@ _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 async def assistant_texts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Name the assistant's role, and drop the texts of others.
 
-    A text that continues a message is of the role which that message had first. A tool call that names a dropped text
-    gets a message of its own, as 1.0.0 does where the parent is not an assistant's.
+    A text that continues a message is of the role which that message had first.
     """
     roster = Roster(None)
-    absent: set[str] = set()  # the messages whose text was dropped
-    dropped: set[str] = set()  # those of them that are open
+    dropped: set[str] = set()  # the messages that are open, and not the assistant's
     async for event in events:
         type, id = event.head.type, event.head.messageId
         if type == "TEXT_MESSAGE_START" and isinstance(id, str):
@@ -31,7 +29,6 @@ async def assistant_texts(events: AsyncIterator[Event], context: Context) -> Asy
             roster.take(event)
             if speaker in _FOREIGN:
                 context.lost("texts that are not the assistant's", "this release reads no others", "0.0.37")
-                absent.add(id)
                 dropped.add(id)
                 continue
             if event.get("role", "user") in _FOREIGN:
@@ -40,7 +37,5 @@ async def assistant_texts(events: AsyncIterator[Event], context: Context) -> Asy
             if type == "TEXT_MESSAGE_END":
                 dropped.remove(id)
             continue
-        elif type == "TOOL_CALL_START" and isinstance(parent := event.head.parentMessageId, str) and parent in absent:
-            event = event.without("parentMessageId")
         roster.take(event)
         yield event

@@ -48,25 +48,23 @@ def declared(release: str) -> list[Difference]:
 
 
 @cache
-def expected(client: StartClient, visibility: str) -> tuple[Outcome, ...]:
+def _expected(client: StartClient, visibility: str) -> tuple[Outcome, ...]:
     """How 1.0.0 ends on each case."""
-    sent = [
-        case.run if visibility == "auto" else case.sent(rewrite(case.run.stream, visibility=visibility))
-        for case in cases()
-    ]
-    return tuple(client(REFERENCE).read_many(sent))
+    if visibility == "auto":
+        return tuple(client(REFERENCE).read_many(case.run for case in cases()))
+    hidden = (case.sent(rewrite(case.run.stream, visibility=visibility)) for case in cases())
+    return tuple(client(REFERENCE).read_many(hidden))
 
 
-@cache
-def trials(client: StartClient, release: str) -> tuple[Trial, ...]:
+def read_all(client: StartClient, release: str) -> list[Trial]:
     """All cases on one release, with both visibilities where that makes two streams of them."""
     planned = list(_planned(release))
     outcomes = client(release).read_many(case.sent(stream) for case, _, stream, _ in planned)
-    ends = {visibility: expected(client, visibility) for visibility in VISIBILITIES}
-    return tuple(
+    ends = {visibility: _expected(client, visibility) for visibility in VISIBILITIES}
+    return [
         Trial(release, case, visibility, stream, outcome, ends[visibility][index])
         for (case, visibility, stream, index), outcome in zip(planned, outcomes, strict=True)
-    )
+    ]
 
 
 def _planned(release: str) -> Iterator[tuple[Case, str, bytes, int]]:

@@ -92,8 +92,12 @@ def _calls(end: End) -> Iterator[Json]:
 
 def expanded(case: Case) -> list[Json]:
     """The events of a case with its chunks as START, CONTENT and END."""
-    lanes = Lanes()
-    return [piece for event in case.events for piece in lanes.expand(event)]
+    lanes, events = Lanes(), []
+    for event in case.events:
+        if event["type"].startswith("THINKING_"):  # as REASONING_* do, they close the parent's lane
+            events += lanes.expand({"type": "CUSTOM"})[:-1]
+        events += lanes.expand(event)
+    return events
 
 
 @projects(Difference.IN_PIECES)
