@@ -127,6 +127,12 @@ def touches(*types: str, beside: frozenset[str] = frozenset(), dozes: bool = Fal
     return declare
 
 
+TOKENS: Final = frozenset(
+    {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT"}
+)
+"""What a stream consists of nearly altogether, and so the types that are worth being overlooked."""
+
+
 def overlook(events: AsyncIterator[Event], types: Collection[str]) -> None:
     """Have events of these types pass a filter by, until it says otherwise: those that it would only yield again.
 
