@@ -36,7 +36,7 @@ class Entity(msgspec.Struct, gc=False, eq=False):
     """A text or a tool call that waits, with its events so far."""
 
     key: Key
-    era: int
+    era: int  # how many snapshots had come before it
     events: list[Event]
     closed: bool = False
 
@@ -45,6 +45,7 @@ class Snapshot(msgspec.Struct, gc=False, eq=False):
     """A MESSAGES_SNAPSHOT that waits, and what has been added since to what it may restate."""
 
     event: Event
+    era: int
     added: dict[Key, list[Event]]
 
     def whole(self) -> Event:
@@ -72,6 +73,7 @@ class Line:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._open: Key | None = None
+        self._since = 0  # the era in which that began
         self.waiting: deque[Event | Entity | Snapshot] = deque()
         self._entities: dict[Key, Entity] = {}  # those that wait, by what they are; of two, the second
         self._snapshots: deque[Snapshot] = deque()
@@ -81,7 +83,7 @@ class Line:
         """What leaves when `event` comes. Raises `EventTooLarge` where too much waits."""
         step, key = _step(event)
         if self._open is None:
-            self._open = key if step == "start" else None
+            self._open, self._since = key if step == "start" else None, self._era
             yield event
         elif event.head.type == "RUN_FINISHED":
             yield from self.leave(close=False)
@@ -91,7 +93,7 @@ class Line:
             yield from self.close()
             yield event
         elif key == self._open and step != "start":
-            self._note(event, step, key)
+            self._note(event, step, key, self._since)
             yield event
             if step == "end":
                 self._open = None
@@ -122,7 +124,7 @@ class Line:
             if isinstance(item, Entity):
                 if self._entities.get(item.key) is item:  # a snapshot may stand between two of one id
                     del self._entities[item.key]
-                self._open = None if item.closed else item.key
+                self._open, self._since = None if item.closed else item.key, item.era
                 for event in item.events:
                     self._context.release(event)
                     yield event
@@ -146,7 +148,7 @@ class Line:
         elif event.head.type == "MESSAGES_SNAPSHOT":
             going_on = [key for key, entity in self._entities.items() if not entity.closed]
             keys = going_on if self._open is None else [self._open, *going_on]
-            self._snapshots.append(Snapshot(event, {key: [] for key in keys}))
+            self._snapshots.append(Snapshot(event, self._era, {key: [] for key in keys}))
             self.waiting.append(self._snapshots[-1])
             self._era += 1
         else:
@@ -157,15 +159,15 @@ class Line:
             self._context.release(event)
             self._context.release(entity.events.pop())
         else:
-            self._note(event, step, entity.key)
+            self._note(event, step, entity.key, entity.era)
             entity.events.append(event)
         entity.closed = step == "end"
 
-    def _note(self, event: Event, step: str | None, key: Key) -> None:
+    def _note(self, event: Event, step: str | None, key: Key, since: int) -> None:
         """Remember what is added to what a waiting snapshot may restate."""
         if step == "content":
             for snapshot in self._snapshots:
-                if key in snapshot.added:
+                if key in snapshot.added and since <= snapshot.era:
                     self._context.hold(event)
                     snapshot.added[key].append(event)
 
