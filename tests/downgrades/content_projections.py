@@ -29,10 +29,10 @@ def _join(end: End, role: str, case: Case) -> None:
     """Leave the text of the messages of a role. One that goes on as a stream begins anew in 1.0.0 where it had parts."""
     began = _began_in_parts(case)
     for message in end.messages:
-        if message["role"] == role and isinstance(message["content"], list):
-            message["content"] = _text(message["content"])
-        elif message["role"] == role and message["id"] in began:
+        if message["role"] == role and message["id"] in began:
             message["content"] = ""
+        elif message["role"] == role and isinstance(message["content"], list):
+            message["content"] = _text(message["content"])
 
 
 def _began_in_parts(case: Case) -> set[Any]:
