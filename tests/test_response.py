@@ -1,5 +1,6 @@
 """What becomes of one response. Its faults and disconnects, each at every moment, are in tests/robustness."""
 
+import asyncio
 import gzip
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -262,6 +263,19 @@ async def test_a_compressed_stream_of_a_route_that_hides_becomes_a_500(
     assert dict(headers_of(exchange))[b"content-length"] == b"%d" % len(exchange.body)
     assert exchange.complete
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+async def test_behind_a_refusal_the_app_can_start_nothing_else() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(started(*EVENT_STREAM["headers"], (b"content-encoding", b"gzip")))
+        with pytest.raises(OSError, match="over"):
+            await send(started((b"content-type", b"application/json")))
+        with pytest.raises(OSError, match="over"):
+            await send(body(b"SECRET"))
+
+    exchange = await Exchange().run(behind(app, "hidden"))
+    assert exchange.sent[0]["status"] == 500
+    assert b"SECRET" not in exchange.body
 
 
 async def test_the_binary_encoding_of_a_route_that_hides_becomes_a_500() -> None:
@@ -598,6 +612,60 @@ def test_two_tasks_of_one_response_send_in_turn(run: Run) -> None:
         assert exchange.body == A + B + A + b": ping\n\n"
 
     run(scenario)
+
+
+async def test_an_app_may_leave_the_end_to_a_task_of_its_own() -> None:
+    """It is waited for, and nothing is ended twice."""
+    go_on = asyncio.Event()
+    tasks: list[asyncio.Task[None]] = []
+
+    async def waits(events: Events, _: Context) -> Events:
+        async for event in events:
+            await go_on.wait()
+            yield event
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async def finish() -> None:
+            await send({"type": BODY, "body": A})
+
+        await send(EVENT_STREAM)
+        tasks.append(asyncio.create_task(finish()))
+        await anyio.wait_all_tasks_blocked()
+        asyncio.get_running_loop().call_soon(go_on.set)
+
+    exchange = await Exchange().run(behind(app, "inline", waits))
+    await tasks[0]
+    assert (exchange.body, exchange.complete) == (A, True)
+
+
+async def test_a_task_that_outlives_a_cancelled_request_unwinds_the_filters_when_it_is_done() -> None:
+    log: list[str] = []
+    go_on = asyncio.Event()
+    tasks: list[asyncio.Task[None]] = []
+
+    async def waits(events: Events, _: Context) -> Events:
+        try:
+            async for event in events:
+                await go_on.wait()
+                yield event
+        finally:
+            log.append("unwound")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(EVENT_STREAM)
+        tasks.append(asyncio.create_task(send(body(A))))  # type: ignore[arg-type]  # a coroutine, where something waits
+        await anyio.wait_all_tasks_blocked()
+
+    request = asyncio.create_task(Exchange().run(behind(app, "inline", waits)))
+    for _ in range(2):  # the first time it unwinds what is its own, and waits for the task
+        await anyio.wait_all_tasks_blocked()
+        request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    assert log == []
+    go_on.set()
+    await tasks[0]
+    assert log == ["unwound"]
 
 
 def test_streams_of_one_middleware_do_not_share_anything(run: Run) -> None:

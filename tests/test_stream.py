@@ -420,7 +420,9 @@ async def test_a_filter_that_raises_at_the_end_has_its_run_error_at_the_end() ->
     assert isinstance(driven.stream.failure, ZeroDivisionError)
 
 
-async def test_behind_the_agents_own_run_error_a_failure_adds_none() -> None:
+@EVERY_CUT
+@pytest.mark.parametrize("kind", ["a filter", "declared"])
+async def test_behind_the_agents_own_run_error_a_failure_adds_none(kind: str, cut: Any) -> None:
     """Behind RUN_ERROR a client reads nothing but another run."""
 
     async def fails(events: Events, _: Context) -> Events:
@@ -429,11 +431,12 @@ async def test_behind_the_agents_own_run_error_a_failure_adds_none() -> None:
                 raise ZeroDivisionError
             yield event
 
+    filter = declared(fails, "LAST") if kind == "declared" else fails
     failed, again = b'{"type":"RUN_ERROR","message":"x"}', b'{"type":"RUN_STARTED"}'
     last = b'{"type":"LAST"}'
-    assert await Driven(fails).run(frames(A, failed, last)) == frames(A, failed)
-    assert await Driven(fails).run(frames(A, failed, again, last)) == frames(A, failed, again, FAILED)
-    assert await Driven().run(frames(failed, failed)) == frames(failed, failed)
+    assert await Driven(filter).run(*cut(frames(A, failed, last))) == frames(A, failed)
+    assert await Driven(filter).run(*cut(frames(A, failed, again, last))) == frames(A, failed, again, FAILED)
+    assert await Driven().run(*cut(frames(failed, failed))) == frames(failed, failed)
 
 
 async def test_a_filter_that_returns_ends_the_stream() -> None:
