@@ -9,19 +9,21 @@ from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
 _CONTENTS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT")
 _ENDS = ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END")
 _CHUNK = "REASONING_MESSAGE_CHUNK"
+_BRING = ("ACTIVITY_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 
 
-@touches(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
+@touches(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS, dozes=True)
 async def without_activity_texts(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
     roster = Roster(None)
     dropped: set[tuple[str, str]] = set()
+    overlook(events, TOKENS)
     async for event in events:
         type, id = event.head.type, event.head.messageId
         if isinstance(id, str):
@@ -35,6 +37,8 @@ async def without_activity_texts(events: AsyncIterator[Event], _: Context) -> As
                 dropped.remove(text)
                 continue
         roster.take(event)
+        if type in _BRING and "activity" in roster.roles.values():
+            overlook(events, ())
         yield event
 
 

@@ -1,9 +1,15 @@
 """Content that adds nothing. Before 0.0.50 a client rejects an empty `delta` of a text while it decodes the event."""
 
+from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context, Each, each
 
 
 @each("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
 def without_empty_deltas(_: Context) -> Each:
     """Drop it."""
-    return lambda event: None if event.get("delta") == "" else event
+
+    def show(event: Event) -> Event | None:
+        # To look for the two quotes is a tenth of the cost of decoding a member of every token.
+        return None if event.raw.find(b'""') >= 0 and event.get("delta") == "" else event
+
+    return show

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
 
 _FOREIGN = ("user", "system", "developer")
 _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 
 
-@touches(*OPENERS, *OTHERS, *_CONTINUED)
+@touches(*OPENERS, *OTHERS, *_CONTINUED, dozes=True)
 async def assistant_texts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Name the assistant's role, and drop the texts of others.
 
@@ -22,6 +22,7 @@ async def assistant_texts(events: AsyncIterator[Event], context: Context) -> Asy
     """
     roster = Roster(None)
     dropped: set[str] = set()  # the messages that are open, and not the assistant's
+    overlook(events, TOKENS)
     async for event in events:
         type, id = event.head.type, event.head.messageId
         if type == "TEXT_MESSAGE_START" and isinstance(id, str):
@@ -30,12 +31,14 @@ async def assistant_texts(events: AsyncIterator[Event], context: Context) -> Asy
             if speaker in _FOREIGN:
                 context.lost("texts that are not the assistant's", "this release reads no others", "0.0.37")
                 dropped.add(id)
+                overlook(events, ())
                 continue
             if event.get("role", "user") in _FOREIGN:
                 event = event.replace(role="assistant")
         elif type in _CONTINUED and isinstance(id, str) and id in dropped:
             if type == "TEXT_MESSAGE_END":
                 dropped.remove(id)
+                overlook(events, () if dropped else TOKENS)
             continue
         roster.take(event)
         yield event
