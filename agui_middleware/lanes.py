@@ -50,8 +50,7 @@ class Lane(msgspec.Struct, gc=False, eq=False):
     def contradicted_by(self, chunk: Event) -> list[str]:
         """The members that a chunk repeats with other values than the opener had: 1.0.0 ends the run there."""
         said = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
-        repeated = ((name, chunk.get(name, UNSET)) for name in OPENER_MEMBERS[self.type])
-        return [name for name, value in repeated if value is not UNSET and value != said.get(name, UNSET)]
+        return [name for name, value in _opener(chunk).items() if value != said.get(name, UNSET)]
 
 
 class Taken(msgspec.Struct, gc=False):
@@ -112,7 +111,7 @@ class Lanes:
         held, id = self.open.get(owner), getattr(chunk.head, ID_OF[type])
         if held is not None and held.type == type and id in (UNSET, held.id):
             return Taken(held, None, False)
-        opener = {name: value for name in OPENER_MEMBERS[type] if (value := chunk.get(name, UNSET)) is not UNSET}
+        opener = _opener(chunk)
         if not isinstance(id, str) or (type == "TOOL_CALL_CHUNK" and "toolCallName" not in opener):
             return None
         self._shut(owner)
@@ -124,6 +123,12 @@ class Lanes:
         if lane is not None:
             del self._by_id[lane.type][lane.id]
         return lane
+
+
+def _opener(chunk: Event) -> dict[str, Any]:
+    """What a chunk says that an opener does. A null `parentMessageId` says nothing, as 1.0.0 reads it."""
+    said = {name: chunk.get(name, UNSET) for name in OPENER_MEMBERS[chunk.head.type]}
+    return {name: v for name, v in said.items() if v is not UNSET and not (v is None and name == "parentMessageId")}
 
 
 def _owner(tag: Any) -> str | None:

@@ -62,10 +62,7 @@ class Roster:
         head = event.head
         match head.type:
             case "TEXT_MESSAGE_START":
-                role = event.get("role", "assistant")
-                self._push(
-                    head.messageId, role if isinstance(role, str) else "assistant", "perhaps" if self._doubles else "no"
-                )
+                self._start_text(head.messageId, event.get("role", "assistant"))
             case "TOOL_CALL_START":
                 holder = head.parentMessageId or head.toolCallId
                 self._push(holder, "assistant", "yes" if self._interleaves else "perhaps")
@@ -82,6 +79,12 @@ class Roster:
                     self._push(id, role, "no")
             case "MESSAGES_SNAPSHOT":
                 self._reconcile(dict(_restated(event)))
+
+    def _start_text(self, id: Any, role: Any) -> None:
+        if self._interleaves or role == "assistant":
+            self._push(id, role if isinstance(role, str) else "assistant", "perhaps" if self._doubles else "no")
+        elif isinstance(id, str) and isinstance(role, str):
+            self.roles.setdefault(id, role)  # a text that a client up to 0.0.36 does not get
 
     def _push(self, id: Any, role: str, again: Literal["yes", "no", "perhaps"]) -> None:
         """Append a message; `again`: whether the client appends one also where it has one of that id."""
