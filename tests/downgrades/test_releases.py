@@ -1,6 +1,6 @@
 """Every case through the middleware into every published release.
 
-A few minutes for all of them; `-k 0.0.36` asks one release.
+Many minutes for all of them: `pytest -m releases`, and one release with `-k 0.0.36`.
 """
 
 from collections import Counter
@@ -20,6 +20,8 @@ OPENERS = ("TEXT_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT")
 CONTENTS = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "TOOL_CALL_RESULT")
 TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 Named = tuple[str | None, ...]
+
+pytestmark = pytest.mark.releases
 
 
 @pytest.fixture(scope="module", params=RELEASES)
