@@ -35,6 +35,7 @@ from agui_middleware.downgrades.outcomes import readable_outcomes
 from agui_middleware.downgrades.patch_operations import without_unknown_operations
 from agui_middleware.downgrades.predicted_state import without_predicted_state
 from agui_middleware.downgrades.protocol_version import older_protocol_version, without_protocol_version
+from agui_middleware.downgrades.raw_chunks import with_empty_deltas
 from agui_middleware.downgrades.reasoning import reasoning_as_thinking
 from agui_middleware.downgrades.reasoning_messages import without_reasoning_messages
 from agui_middleware.downgrades.reopened_calls import keep_calls_open
@@ -126,6 +127,13 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "writes text and reasoning over the activity whose id they have",
     ),
     Downgrade(
+        "raw-chunks",
+        "1.0.0",
+        with_empty_deltas,
+        "takes no content from a chunk that has nothing but a `rawEvent`",
+        oldest="0.0.59",
+    ),
+    Downgrade(
         "activity-reasoning",
         "1.0.0",
         without_activity_reasoning,
@@ -181,6 +189,7 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         "0.0.50",
         without_empty_deltas,
         "rejects content whose `delta` is empty",
+        differs=(Difference.EMPTY_CONTENT,),
     ),
     Downgrade(
         "reopened-texts",
@@ -228,13 +237,6 @@ DOWNGRADES: tuple[Downgrade, ...] = (
         None,
         "takes over the order of a snapshot for messages that it holds",
         differs=(Difference.SNAPSHOT_ORDER,),
-    ),
-    Downgrade(
-        "empty-contents",
-        "1.0.0",
-        None,
-        "gives a message that a tool call made no content for an empty delta",
-        differs=(Difference.EMPTY_CONTENT,),
     ),
     Downgrade(
         "result-order",

@@ -34,3 +34,14 @@ def test_arguments_may_be_empty() -> None:
     call: Json = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "look"}
     args: Json = {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": ""}
     assert made("0.0.27", STARTED, call, args)[-1] == args
+
+
+def test_a_message_of_a_call_gets_no_content_by_an_empty_delta(client: StartClient) -> None:
+    call: list[Json] = [
+        {"type": "TOOL_CALL_START", "toolCallId": "m", "toolCallName": "look"},
+        {"type": "TOOL_CALL_END", "toolCallId": "m"},
+    ]
+    minimal = Minimal(client, "empty-deltas")
+    assert minimal.original("1.0.0", *call, TEXT[0], TEXT[1], TEXT[3]).messages[0]["content"] == ""
+    body = minimal.rewritten("0.0.49", *call, TEXT[0], TEXT[1], TEXT[3])
+    assert "content" not in minimal.reads("0.0.49", body).messages[0]

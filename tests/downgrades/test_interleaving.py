@@ -1,0 +1,244 @@
+"""One text or tool call at a time: everything else waits, in the order of what opens it."""
+
+import pytest
+
+from agui_middleware import ClientVersion, Context, Event
+from agui_middleware.downgrades.interleaving import one_at_a_time
+from agui_middleware.errors import EventTooLarge
+from agui_middleware.filters.chain import Chain, Composition
+from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, made
+
+FAILED: Json = {"type": "RUN_ERROR", "message": "boom"}
+STATE: Json = {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
+CUSTOM: Json = {"type": "CUSTOM", "name": "x", "value": 1}
+RAW: Json = {"type": "RAW", "event": 1}
+
+
+def start(id: str) -> Json:
+    return {"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}
+
+
+def content(id: str, delta: str) -> Json:
+    return {"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta}
+
+
+def end(id: str) -> Json:
+    return {"type": "TEXT_MESSAGE_END", "messageId": id}
+
+
+def call(id: str) -> Json:
+    return {"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": "look"}
+
+
+def args(id: str, delta: str) -> Json:
+    return {"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": delta}
+
+
+def called(id: str) -> Json:
+    return {"type": "TOOL_CALL_END", "toolCallId": id}
+
+
+def snapshot(*messages: Json) -> Json:
+    return {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}
+
+
+def message(id: str, text: str) -> Json:
+    return {"id": id, "role": "assistant", "content": text}
+
+
+def holder(id: str, arguments: str) -> Json:
+    called = {"id": id, "type": "function", "function": {"name": "look", "arguments": arguments}}
+    return {"id": id, "role": "assistant", "toolCalls": [called]}
+
+
+def test_two_texts_at_once_leave_one_after_the_other(client: StartClient) -> None:
+    events = [start("m"), start("n"), content("m", "a"), content("n", "b"), content("m", "c"), end("n"), end("m")]
+    ended = Minimal(client, "interleaving").original("1.0.0", *events)
+    assert ended.messages == [message("m", "ac"), message("n", "b")]
+    minimal = Minimal(client, "interleaving")
+    assert not minimal.original("0.0.36", *events).accepted
+    assert minimal.reads("0.0.36", minimal.rewritten("0.0.36", *events)).messages == ended.messages
+    assert made("0.0.36", *events) == [
+        *(start("m"), content("m", "a"), content("m", "c"), end("m")),
+        *(start("n"), content("n", "b"), end("n")),
+    ]
+
+
+def test_a_text_inside_a_call(client: StartClient) -> None:
+    ended = Minimal(client, "interleaving").proves(call("c"), args("c", "{"), STATE, args("c", "}"), called("c"))
+    assert (ended.messages, ended.state) == ([holder("c", "{}")], {"a": 1})
+
+
+def test_what_is_open_goes_on_at_once() -> None:
+    assert made("0.0.36", start("m"), start("n"), content("m", "a")) == [
+        start("m"),
+        content("m", "a"),
+        end("m"),
+        start("n"),
+    ]
+
+
+def test_raw_events_wait_for_nothing() -> None:
+    assert made("0.0.36", start("m"), CUSTOM, RAW, end("m")) == [start("m"), RAW, end("m"), CUSTOM]
+
+
+def test_everything_keeps_the_order_of_what_opens_it() -> None:
+    waiting = [start("n"), STATE, call("c"), CUSTOM, start("o")]
+    continued = [called("c"), end("o"), content("n", "a"), end("n")]
+    assert made("0.0.36", start("m"), *waiting, *continued, end("m"), FINISHED) == [
+        *(start("m"), end("m")),
+        *(start("n"), content("n", "a"), end("n"), STATE),
+        *(call("c"), called("c"), CUSTOM),
+        *(start("o"), end("o"), FINISHED),
+    ]
+
+
+def test_what_waits_and_has_ended_may_go_on() -> None:
+    """It has not left yet, so it stays one piece."""
+    events = [
+        start("m"),
+        start("n"),
+        content("n", "a"),
+        end("n"),
+        CUSTOM,
+        start("n"),
+        content("n", "b"),
+        end("n"),
+        end("m"),
+    ]
+    assert made("0.0.36", *events) == [
+        *(start("m"), end("m")),
+        *(start("n"), content("n", "a"), content("n", "b"), end("n"), CUSTOM),
+    ]
+
+
+def test_a_text_and_a_call_of_one_id_are_two() -> None:
+    events = [start("x"), call("x"), content("x", "a"), args("x", "{}"), end("x"), called("x")]
+    assert made("0.0.36", *events) == [start("x"), content("x", "a"), end("x"), call("x"), args("x", "{}"), called("x")]
+
+
+def test_a_snapshot_that_waits_is_told_what_came_behind_it(client: StartClient) -> None:
+    """As it was, it would wipe that out."""
+    events = [
+        *(start("m"), content("m", "a"), call("c"), args("c", "{")),
+        snapshot(message("m", "a"), holder("c", "{")),
+        *(content("m", "b"), args("c", "}"), end("m"), called("c")),
+    ]
+    minimal = Minimal(client, "interleaving")
+    ended = minimal.reads("0.0.36", minimal.rewritten("0.0.36", *events))
+    assert ended.messages == minimal.original("1.0.0", *events).messages == [message("m", "ab"), holder("c", "{}")]
+
+
+def test_a_snapshot_that_leaves_a_text_out_is_not_told(client: StartClient) -> None:
+    events = [start("m"), content("m", "a"), snapshot(message("n", "x")), content("m", "b"), end("m")]
+    minimal = Minimal(client, "interleaving")
+    ended = minimal.reads("0.0.36", minimal.rewritten("0.0.36", *events))
+    assert ended.messages == minimal.original("1.0.0", *events).messages == [message("n", "x")]
+
+
+@pytest.mark.parametrize("restated", [[message("n", "a")], []])
+def test_what_starts_behind_a_snapshot_leaves_behind_it(restated: list[Json]) -> None:
+    shown = snapshot(*restated)
+    first, second = [start("n"), content("n", "a"), end("n")], [start("n"), content("n", "b"), end("n")]
+    events = made("0.0.36", start("m"), *first, shown, *second, end("m"))
+    assert events == [start("m"), end("m"), *first, shown, *second]
+
+
+def test_a_failed_run_ends_what_is_open_before_its_error(client: StartClient) -> None:
+    events = [STARTED, start("m"), call("c"), args("c", "{"), STATE, start("n"), FAILED]
+    expected = [
+        STARTED,
+        start("m"),
+        end("m"),
+        call("c"),
+        args("c", "{"),
+        called("c"),
+        STATE,
+        start("n"),
+        end("n"),
+        FAILED,
+    ]
+    assert made("0.0.36", *events) == expected
+    ended = Minimal(client, "interleaving").proves(*events, run=False)
+    assert (ended.messages, ended.state) == ([message("m", ""), holder("c", "{"), message("n", "")], {"a": 1})
+
+
+def test_a_stream_that_breaks_off_leaves_nothing_waiting(client: StartClient) -> None:
+    events = [STARTED, start("m"), STATE, start("n"), content("n", "a")]
+    assert made("0.0.36", *events) == [STARTED, start("m"), end("m"), STATE, start("n"), content("n", "a")]
+    assert Minimal(client, "interleaving").proves(*events, run=False).messages[1] == message("n", "a")
+
+
+def test_nothing_is_closed_that_nothing_waits_for() -> None:
+    assert made("0.0.36", STARTED, start("m")) == [STARTED, start("m")]
+
+
+def test_a_run_that_is_finished_with_something_open_is_left_to_the_client(client: StartClient) -> None:
+    """No release reads it, so nothing is closed."""
+    events = [STARTED, start("m"), STATE, start("n"), CUSTOM, FINISHED]
+    assert made("0.0.36", *events) == events
+    minimal = Minimal(client, "interleaving")
+    assert not minimal.original("1.0.0", *events, run=False).accepted
+    assert not minimal.original("0.0.36", *events, run=False).accepted
+
+
+def test_a_malformed_id_is_left_to_the_client() -> None:
+    ids: list[object] = [None, 1, [], {}]
+    malformed = [{**start("m"), "messageId": id} for id in ids]
+    assert made("0.0.36", *malformed) == malformed
+    assert made("0.0.36", start("m"), *malformed, end("m")) == [start("m"), end("m"), *malformed]
+
+
+def test_a_second_start_and_content_of_nothing_wait_as_they_are() -> None:
+    events = [start("n"), start("n"), content("o", "a"), start("m"), end("o")]
+    assert made("0.0.36", start("m"), *events, end("m"))[:2] == [start("m"), end("m")]
+
+
+async def held(limit: int, *events: Json) -> tuple[list[Json], Exception | None]:
+    """What the filter alone makes of events under a bound of its own, and why it failed, if it did."""
+    out: list[Json] = []
+
+    async def emit(event: Event) -> None:
+        out.append(dict(event))
+
+    context = Context(ClientVersion.parse("0.0.36"), max_event_bytes=limit)
+    chain = Chain(Composition([one_at_a_time]), context, emit)
+    for event in events:
+        await chain.push(Event(**event))
+    await chain.close()
+    return out, chain.failure
+
+
+def size(*events: Json) -> int:
+    return sum(len(Event(**event).raw) for event in events)
+
+
+async def test_no_more_waits_than_allowed() -> None:
+    """The client is not left with an open text, inside of which it would not read the error."""
+    waiting = [start("n"), content("n", "a"), STATE]
+    out, failure = await held(size(*waiting) - 1, STARTED, start("m"), *waiting, CUSTOM)
+    assert isinstance(failure, EventTooLarge)
+    assert out[:3] == [STARTED, start("m"), end("m")]
+    assert [(event["type"], event["code"]) for event in out[3:]] == [("RUN_ERROR", "AGUI_EVENT_TOO_LARGE")]
+
+
+async def test_what_has_left_makes_room() -> None:
+    waiting = [start("n"), content("n", "a"), end("n"), STATE, snapshot(message("m", ""))]
+    events = [start("m"), *waiting, content("m", "b"), end("m")]
+    out, failure = await held(size(*waiting, content("m", "b")), *events * 3)
+    assert failure is None
+    assert len(out) == len(events) * 3
+
+
+async def test_what_a_waiting_snapshot_is_told_counts() -> None:
+    shown = snapshot(message("m", ""))
+    limit = size(shown, content("m", "b"))
+    out, failure = await held(limit, start("m"), shown, content("m", "b"), content("m", "b"))
+    assert isinstance(failure, EventTooLarge)
+    assert [event["type"] for event in out][-2:] == ["TEXT_MESSAGE_END", "RUN_ERROR"]
+
+
+async def test_an_ended_text_that_goes_on_frees_its_end() -> None:
+    text = [start("n"), end("n")]
+    _, failure = await held(size(*text, start("n")), *[start("m"), *text * 3, end("m")] * 5)
+    assert failure is None
