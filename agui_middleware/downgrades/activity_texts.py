@@ -23,6 +23,7 @@ async def without_activity_texts(events: AsyncIterator[Event], _: Context) -> As
     """Drop it. What was opened before the activity took its id over is closed all the same."""
     roster = Roster(None)
     dropped: set[tuple[str, str]] = set()
+    contested = False  # an activity took the id of a message over, which may still be open
     overlook(events, TOKENS)
     async for event in events:
         type, id = event.head.type, event.head.messageId
@@ -30,14 +31,18 @@ async def without_activity_texts(events: AsyncIterator[Event], _: Context) -> As
             taken, text = roster.roles.get(id) == "activity", (type[:4], id)
             if type in _STARTS and taken:
                 dropped.add(text)
+                overlook(events, ())
                 continue
             if type in _CONTENTS and (taken or text in dropped):
                 continue
             if type in _ENDS and text in dropped:
                 dropped.remove(text)
+                overlook(events, () if dropped or contested else TOKENS)
                 continue
+        others = [id for id, role in roster.roles.items() if role != "activity"] if type in _BRING else []
         roster.take(event)
-        if type in _BRING and "activity" in roster.roles.values():
+        if any(roster.roles.get(id) == "activity" for id in others):
+            contested = True
             overlook(events, ())
         yield event
 

@@ -8,8 +8,8 @@ any number of open messages and calls from 0.0.37 on, if each says its id.
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from agui_middleware.event import UNSET, Event
-from agui_middleware.filters.contract import EVERYTHING, TOKENS, Context, overlook, touches
+from agui_middleware.event import UNSET, Event, EventType
+from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
 from agui_middleware.lanes import ID_OF, NEUTRAL, Lane, Lanes, Taken
 
 _START = {
@@ -29,11 +29,14 @@ _END = {
 }
 
 
+_CLOSING = frozenset(EventType) - frozenset(ID_OF)  # what is of interest only while a lane is open
+
+
 @touches(EVERYTHING, beside=NEUTRAL - frozenset(ID_OF), dozes=True)
 async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is."""
     lanes = Lanes()
-    overlook(events, TOKENS)
+    overlook(events, _CLOSING)
     async for event in events:
         if event.head.type not in ID_OF:
             for lane in lanes.close(event):
@@ -44,7 +47,7 @@ async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncIterat
         else:
             for piece in _pieces(event, taken):
                 yield piece
-        overlook(events, () if lanes.open else TOKENS)
+        overlook(events, () if lanes.open else _CLOSING)
 
 
 def _take(lanes: Lanes, chunk: Event) -> Taken | None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from agui_middleware.errors import EventTooLarge
-from agui_middleware.event import Event, JsonObject
+from agui_middleware.event import Event, EventType, JsonObject
 from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
 from agui_middleware.messages import edit_elements, edit_messages, edit_object
 
@@ -28,7 +28,8 @@ _STEPS = {
     "TOOL_CALL_ARGS": ("content", "toolCallId"),
     "TOOL_CALL_END": ("end", "toolCallId"),
 }
-_OF_WHAT_IS_OPEN = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
+_CONTENTS = frozenset(type for type, (step, _) in _STEPS.items() if step == "content")
+_OTHERS = frozenset(EventType) - {type for type, (step, _) in _STEPS.items() if step == "start"}
 _ENDS = {"messageId": "TEXT_MESSAGE_END", "toolCallId": "TOOL_CALL_END"}
 
 
@@ -74,10 +75,19 @@ class Line:
         self._context = context
         self._open: Key | None = None
         self._since = 0  # the era in which that began
-        self.waiting: deque[Event | Entity | Snapshot] = deque()
+        self._waiting: deque[Event | Entity | Snapshot] = deque()
         self._entities: dict[Key, Entity] = {}  # those that wait, by what they are; of two, the second
         self._snapshots: deque[Snapshot] = deque()
         self._era = 0  # how many snapshots have come to wait
+
+    @property
+    def uninteresting(self) -> frozenset[str]:
+        """What passes in any case: nothing while something waits; else the content of what is open, or all that opens
+        nothing.
+        """
+        if self._waiting:
+            return frozenset()
+        return _OTHERS if self._open is None else _CONTENTS
 
     def take(self, event: Event) -> Iterator[Event]:
         """What leaves when `event` comes. Raises `EventTooLarge` where too much waits."""
@@ -111,7 +121,7 @@ class Line:
 
     def leave(self, *, close: bool) -> Iterator[Event]:
         """All that waits, in order; with `close`, each behind the end of what was open before it."""
-        while self.waiting:
+        while self._waiting:
             if close:
                 yield from self.close()
             self._open = None
@@ -119,8 +129,8 @@ class Line:
 
     def _advance(self) -> Iterator[Event]:
         """What may leave now: all up to something that is still open."""
-        while self.waiting and self._open is None:
-            item = self.waiting.popleft()
+        while self._waiting and self._open is None:
+            item = self._waiting.popleft()
             if isinstance(item, Entity):
                 if self._entities.get(item.key) is item:  # a snapshot may stand between two of one id
                     del self._entities[item.key]
@@ -142,17 +152,17 @@ class Line:
         # A snapshot has the last word on what was there before it: what starts behind it is another entity.
         if key and step == "start" and (entity is None or (entity.closed and entity.era < self._era)):
             self._entities[key] = entity = Entity(key, self._era, [event])
-            self.waiting.append(entity)
+            self._waiting.append(entity)
         elif key and entity is not None and entity.closed == (step == "start"):
             self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
             going_on = [key for key, entity in self._entities.items() if not entity.closed]
             keys = going_on if self._open is None else [self._open, *going_on]
             self._snapshots.append(Snapshot(event, self._era, {key: [] for key in keys}))
-            self.waiting.append(self._snapshots[-1])
+            self._waiting.append(self._snapshots[-1])
             self._era += 1
         else:
-            self.waiting.append(event)
+            self._waiting.append(event)
 
     def _continue(self, entity: Entity, event: Event, step: str | None) -> None:
         if step == "start":  # where it ended
@@ -190,7 +200,7 @@ async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> Async
     `Settings.max_event_bytes` would wait.
     """
     line = Line(context)
-    overlook(events, _OF_WHAT_IS_OPEN)
+    overlook(events, line.uninteresting)
     async for event in events:
         try:
             for leaving in line.take(event):
@@ -199,6 +209,6 @@ async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> Async
             for end in line.close():
                 yield end
             raise
-        overlook(events, () if line.waiting else _OF_WHAT_IS_OPEN)
+        overlook(events, line.uninteresting)
     for leaving in line.leave(close=True):
         yield leaving

@@ -8,8 +8,8 @@ messages in its input echo.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import EVERYTHING, TOKENS, Context, overlook, touches
+from agui_middleware.event import Event, EventType
+from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
 from agui_middleware.messages import messages_of
 
 # What opens something, with what closes it and the member that names it.
@@ -21,6 +21,8 @@ _CLOSERS = {
     "STEP_STARTED": ("STEP_FINISHED", "stepName"),
 }
 _MEMBERS = dict(_CLOSERS.values())
+# What is of interest only while a RUN_ERROR is held back.
+_OTHERS = frozenset(EventType) - _CLOSERS.keys() - _MEMBERS.keys() - {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"}
 
 
 @touches(EVERYTHING, dozes=True)
@@ -28,18 +30,18 @@ async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
     begun: Event | None = None  # the RUN_STARTED of the run that goes on
-    open: dict[tuple[str, str], Event] = {}
-    overlook(events, TOKENS)
+    open: dict[tuple[str, str], str] = {}  # what would close what is open, and the member that names it
+    overlook(events, _OTHERS)
     async for event in events:
         type = event.head.type
-        overlook(events, () if type == "RUN_ERROR" else TOKENS)
+        overlook(events, () if type == "RUN_ERROR" else _OTHERS)
         if error is not None and type == "RUN_STARTED":
             error = None
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
             )
-            for close in reversed(open.values()):
-                yield close
+            for (closer, id), member in reversed(open.items()):
+                yield Event(type=closer, **{member: id})
             open.clear()
             if begun is not None and not messages_of(event):
                 continue
@@ -60,14 +62,14 @@ async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -
         yield error
 
 
-def _follow(event: Event, open: dict[tuple[str, str], Event]) -> None:
-    """Keep the events that would close what is open."""
+def _follow(event: Event, open: dict[tuple[str, str], str]) -> None:
+    """Keep what would close what is open."""
     type = event.head.type
     opens = type in _CLOSERS
     closer, member = _CLOSERS[type] if opens else (type, _MEMBERS.get(type))
     if member is None or not isinstance(id := getattr(event.head, member), str):
         return
     if opens:
-        open[closer, id] = Event(type=closer, **{member: id})
+        open[closer, id] = member
     else:
         open.pop((closer, id), None)

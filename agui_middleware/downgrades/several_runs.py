@@ -6,17 +6,19 @@ runs of a stream become one, which ends as the last one does.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import EVERYTHING, TOKENS, Context, overlook, touches
+from agui_middleware.event import Event, EventType
+from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
+
+_OTHERS = frozenset(EventType) - {"RUN_FINISHED"}  # what is of interest only while a RUN_FINISHED is held back
 
 
 @touches(EVERYTHING, dozes=True)
 async def join_runs(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None
-    overlook(events, TOKENS)
+    overlook(events, _OTHERS)
     async for event in events:
-        overlook(events, () if event.head.type == "RUN_FINISHED" else TOKENS)
+        overlook(events, () if event.head.type == "RUN_FINISHED" else _OTHERS)
         if finished is not None:
             before, finished = finished, None
             if event.head.type == "RUN_STARTED":
