@@ -9,42 +9,37 @@ from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
+from agui_middleware.filters.contract import Context, Each, each, touches
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
 _CONTENTS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT")
 _ENDS = ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END")
 _CHUNK = "REASONING_MESSAGE_CHUNK"
-_BRING = ("ACTIVITY_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 
 
-@touches(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS, dozes=True)
-async def without_activity_texts(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@each(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
+def without_activity_texts(_: Context) -> Each:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
     roster = Roster(None)
     dropped: set[tuple[str, str]] = set()
-    contested = False  # an activity took the id of a message over, which may still be open
-    overlook(events, TOKENS)
-    async for event in events:
+
+    def show(event: Event) -> Event | None:
         type, id = event.head.type, event.head.messageId
         if isinstance(id, str):
-            taken, text = roster.roles.get(id) == "activity", (type[:4], id)
+            taken = roster.roles.get(id) == "activity"
+            if type in _CONTENTS:
+                return None if taken or (dropped and (type[:4], id) in dropped) else event
+            text = (type[:4], id)
             if type in _STARTS and taken:
                 dropped.add(text)
-                overlook(events, ())
-                continue
-            if type in _CONTENTS and (taken or text in dropped):
-                continue
+                return None
             if type in _ENDS and text in dropped:
                 dropped.remove(text)
-                overlook(events, () if dropped or contested else TOKENS)
-                continue
-        others = [id for id, role in roster.roles.items() if role != "activity"] if type in _BRING else []
+                return None
         roster.take(event)
-        if any(roster.roles.get(id) == "activity" for id in others):
-            contested = True
-            overlook(events, ())
-        yield event
+        return event
+
+    return show
 
 
 @touches(*OPENERS, *OTHERS, "REASONING_MESSAGE_CONTENT", _CHUNK)
