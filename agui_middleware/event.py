@@ -122,6 +122,12 @@ class Event(JsonObject):
             return value
         return super().__getitem__(name)
 
+    def get(self, name: str, default: Any = None, /) -> Any:
+        if name not in _HEAD_MEMBERS:
+            return super().get(name, default)
+        value = getattr(self.head, name)
+        return default if value is UNSET else value
+
     def __contains__(self, name: object) -> bool:
         if name in _HEAD_MEMBERS:
             return getattr(self.head, str(name)) is not UNSET

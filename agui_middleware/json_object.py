@@ -30,8 +30,9 @@ class JsonObject(Mapping[str, Any]):
     the interpreter's limit, as JavaScript reads it, comes undecoded, as `msgspec.Raw`.
     """
 
-    __slots__ = ("_members", "_raw", "_values")
+    __slots__ = ("_elements", "_members", "_raw", "_values")
 
+    _elements: dict[str, list[Any] | None]  # absent until somebody asks, which is seldom
     _raw: bytes | None
     _members: dict[str, Any] | None
     _values: dict[str, Any] | None
@@ -79,6 +80,10 @@ class JsonObject(Mapping[str, Any]):
             self._values[name] = decode(bytes(value), name)
         return self._values[name]
 
+    def get(self, name: str, default: Any = None, /) -> Any:
+        value = self.members().get(name, default)  # `Mapping.get` raises and catches for what is absent
+        return self[name] if type(value) is Raw else value
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.members())
 
@@ -91,21 +96,27 @@ class JsonObject(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.raw.decode('utf-8', 'replace')})"
 
+    def mentions(self, name: str) -> bool:
+        """Whether there may be a member `name` here or inside. A look at the bytes: with an escape, there may be any."""
+        raw = self._raw
+        return raw is None or 92 in raw or raw.find(name.encode()) >= 0
+
     def object(self, name: str) -> "JsonObject | None":
         """The member `name` as an object of this kind, or `None` where it is absent or no object."""
         return _as_object(self.members().get(name))
 
     def elements(self, name: str) -> "list[JsonObject | Any] | None":
-        """The member `name` as a list: its objects of this kind, all else as it is. `None`: absent, or no list."""
-        value = self.members().get(name)
-        if type(value) is Raw:
-            raw = bytes(value)
-            if not raw.startswith(b"["):
-                return None
-            value = _elements_of(raw)
-        elif not isinstance(value, list):
-            return None
-        return [element if (object_ := _as_object(element)) is None else object_ for element in value]
+        """The member `name` as a list: its objects of this kind, all else as it is. `None`: absent, or no list.
+
+        The same list each time, so that filters which look at the messages of a snapshot read them once. Not to be changed.
+        """
+        try:
+            read = self._elements
+        except AttributeError:
+            read = self._elements = {}
+        if name not in read:
+            read[name] = _elements_in(self.members().get(name))
+        return read[name]
 
     def replace(self, **changes: Any) -> Self:
         """A copy with these members set; values may hold `JsonObject`, `msgspec.Raw` and what msgspec encodes."""
@@ -176,6 +187,17 @@ def _as_object(value: Any) -> JsonObject | None:
     if isinstance(value, JsonObject):
         return value
     return JsonObject(value) if isinstance(value, Mapping) else None
+
+
+def _elements_in(value: Any) -> list[Any] | None:
+    if type(value) is Raw:
+        raw = bytes(value)
+        if not raw.startswith(b"["):
+            return None
+        value = _elements_of(raw)
+    elif not isinstance(value, list):
+        return None
+    return [element if (object_ := _as_object(element)) is None else object_ for element in value]
 
 
 def _members_of(raw: bytes) -> dict[str, Any]:

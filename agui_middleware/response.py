@@ -48,7 +48,6 @@ class Responder:
         self._hides = hides
         self._started = False
         self._stream: Stream | None = None  # None: the response passes as it is
-        self._passes: Callable[[Any], bool] | None = None  # whether a body is none of ours; None: it always is
         self._turn = Turn()
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
@@ -83,7 +82,8 @@ class Responder:
             if stream is None:
                 return self._send_unread(message)
             body, more = message.get("body", b""), message.get("more_body", False)
-            if self._passes is not None and more and self._passes(body) and not self._turn.taken:
+            passes = stream.passes
+            if passes is not None and more and type(body) is bytes and passes(body) and not self._turn.taken:
                 return self._send(message)
             return self._send_body(body, more, stream)
         if kind == "http.response.start":
@@ -153,7 +153,6 @@ class Responder:
         changed = headers.for_rewritten_body(fields, self._vary, plan.summary)
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = self._make_stream(plan, self._write)
-        self._passes = None if plan.rewrites else self._stream.passes
         self._started = True
         await self._stream.start()
 

@@ -92,7 +92,7 @@ class Decoder:
         data = chunk[6:-2]
         if (
             chunk[:7] == b"data: {"
-            and chunk[-2:] == b"\n\n"
+            and chunk[-1] == chunk[-2] == 10
             and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
             and 13 not in data
             and len(chunk) - 2 <= self._limit

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import Event, EventType, MalformedEvent
@@ -55,10 +54,13 @@ class Stream:
         self._write = write
         self._decoder = Decoder(max_event_bytes)
         self._chain = Chain(plan.composition, context, self._emit)
-        # Whether an event goes through the filters and out without a coroutine of ours.
-        self._direct = self._rewrites and self._together and not (doubtful or verify)
+        self._direct = False  # an event goes through the filters and out without a coroutine of ours
+        self.passes: Callable[[bytes], object] | None = None
+        """Whether a chunk is to be left to pass as it is; `None`: none is."""
         self._doubtful = doubtful
         self._verify = verify
+        if not doubtful:
+            self._decide()
         self._held: list[bytes] = []  # of a doubtful stream, as it came
         self._held_size = 0
         self._limit = max_event_bytes  # of what is held, comments between the lines of one event included
@@ -71,12 +73,6 @@ class Stream:
     @property
     def failure(self) -> Exception | None:
         return self._chain.failure
-
-    def passes(self, chunk: Any) -> bool:
-        """Whether `chunk` leaves as it is, for sure: nothing is to be rewritten, and it is one well-framed event."""
-        if self._rewrites or self._doubtful or type(chunk) is not bytes:
-            return False
-        return self._raw or self._decoder.object_in(chunk) is not None
 
     async def start(self) -> None:
         """Let filters do what they do before the first event."""
@@ -207,6 +203,13 @@ class Stream:
         out, self._out = self._out, []
         return self._write(b"".join(_frames(out))) if out else DONE
 
+    def _decide(self) -> None:
+        """How the chunks of what is AG-UI for certain are taken."""
+        if self._rewrites:
+            self._direct = self._together and not self._verify
+        else:
+            self.passes = self._decoder.object_in  # one event as it should be framed
+
     async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
         """Find out from its first event whether the stream is AG-UI, and give what is to be taken by now.
 
@@ -218,7 +221,7 @@ class Stream:
         first = next((item for item in items if not _is_silent(item)), None)
         if type(first) is Frame and _is_event(first.data or b"", _TYPES):
             self._doubtful = False
-            self._direct = self._rewrites and self._together and not self._verify
+            self._decide()
             self._held, items = [], self._unsettled
             await self.start()
             return items
@@ -230,6 +233,7 @@ class Stream:
 
     async def _pass_raw(self) -> None:
         self._raw, self._doubtful = True, False
+        self.passes = _anything
         await self._write_held()
 
     async def _write_held(self) -> None:
@@ -237,6 +241,10 @@ class Stream:
         self._held, self._held_size, self._unsettled = [], 0, []
         if held:
             await self._write(held)
+
+
+def _anything(_: bytes) -> bool:
+    return True
 
 
 def _is_silent(item: Item) -> bool:

@@ -84,15 +84,18 @@ class Ownership:
     def take(self, event: Event) -> bool:
         """Whether a subagent produced `event`; an entity that it opens is remembered."""
         head = event.head
-        entity = _ENTITY.get(head.type)
+        type = head.type
+        entity = _ENTITY.get(type)
         if entity is None:
             return self._take_other(event)
         kind, member = entity
-        id, mine = _id(getattr(head, member)), tagged(head.subagentRunId)
-        if head.type in _OPENERS:
+        id, mine = getattr(head, member), tagged(head.subagentRunId)
+        if not isinstance(id, str):
+            id = None
+        if type in _OPENERS:
             return self._opened(event, kind, id, mine)
-        owned = mine or self._owns(kind, id)
-        if head.type in _CLOSERS:
+        owned = mine or self._owner[kind].get(id, False)
+        if type in _CLOSERS:
             given = self._open.pop((kind, id), None)
             if given is not None:
                 self._assign(kind, id, given)

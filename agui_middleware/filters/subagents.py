@@ -81,15 +81,16 @@ def hidden(_: Context) -> Each:
 
     def show(event: Event) -> Event | None:
         type = event.head.type
+        if type in _PLAIN and not chunks.open:
+            if owners.take(event):
+                return None
+            return event if event.head.subagentRunId is UNSET else event.untagged()
         if type in ID_OF:
             event = chunks.named(event)
             return None if chunks.ambiguous or owners.take(event) else untag(chunks.shown(event))
-        if chunks.open:
-            chunks.passed(event)
+        chunks.passed(event)
         if owners.take(event):
             return None
-        if type in _PLAIN and not chunks.open:
-            return event if event.head.subagentRunId is UNSET else untag(event)
         chunks.closed(type)
         return untag(withhold(event, owners))
 
@@ -192,4 +193,6 @@ def _visible_calls(outcome: JsonObject, owners: Ownership) -> JsonObject:
 
 
 def _untag_object(value: JsonObject) -> JsonObject:
+    if not value.mentions("subagentRunId"):
+        return value
     return value.without("subagentRunId") if isinstance(value.get("subagentRunId"), str) else value
