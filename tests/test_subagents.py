@@ -141,6 +141,11 @@ RULES: dict[str, Rule] = {
     "the end of a subagent closes its chunks, and a snapshot all": Rule(
         "TK n a @s; SUB+ s; SUB- s; TK m b; SNAP; TK m c", "TK m b; SNAP; TK m c", "TK n a; TK m b; SNAP; TK m c"
     ),
+    "what was closed no longer fits, also where no reader has it open": Rule(
+        "TK n a @s; STATE; SUB+ s; SUB- s; TK o b @u; KK c 1 f @v; TK _ d",
+        "STATE",
+        "TK n a; STATE; TK o b; KK c 1 f; TK o d",
+    ),
     # What carries messages.
     "a snapshot": Rule("SNAP u:user m n@s g:reasoning@s", "SNAP u:user m", "SNAP u:user m n g:reasoning"),
     "a tool message of a snapshot goes where its call went": Rule(
@@ -367,3 +372,18 @@ def test_events_that_do_not_change_keep_their_bytes() -> None:
     in_line, shown = (rewrite(original, visibility=mode).split(b"\n\n") for mode in ("inline", "hidden"))
     assert in_line[2:] == [odd, odd.replace(b'"messageId":"m"', b'"messageId":"n"'), b""]
     assert shown[1:] == [odd, b""]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'{"type":"MESSAGES_SNAPSHOT","messages":[ {"id" : "m", "n":1.0} ]}',
+        b'{"type":"RUN_STARTED","input":{"messages":[ {"id" : "m"} ], "n":1.0}}',
+        b'{"type":"RUN_FINISHED","outcome":{"type":"success", "pendingToolCallIds":[ "c" ]}}',
+        b'{"type":"RUN_FINISHED","outcome":{"type":"interrupt", "interrupts":[ {"id":"i", "n":1.0} ]}}',
+        b'{"type":"STATE_SNAPSHOT", "snapshot":{ "n":1.0}}',
+    ],
+)
+@pytest.mark.parametrize("mode", ["inline", "hidden"])
+def test_what_carries_nothing_of_a_subagents_keeps_its_bytes(event: bytes, mode: str) -> None:
+    assert rewrite(b"data: %b\n\n" % event, visibility=mode) == b"data: %b\n\n" % event
