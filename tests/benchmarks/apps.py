@@ -22,7 +22,9 @@ END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 def messages(stream: Stream) -> ASGIApp:
     """Nothing but `send`: what is left when everything that is not the middleware's is taken away."""
-    bodies: list[Message] = [body(frame) for frame in stream.frames]
+    frames = stream.frames
+    ready = {frame: body(frame) for frame in frames}
+    bodies = [ready[frame] for frame in frames]
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send(START)
@@ -50,7 +52,7 @@ def streaming_response(stream: Stream) -> ASGIApp:
 
 def event_encoder(stream: Stream) -> ASGIApp:
     """StreamingResponse over ag-ui-protocol's models and encoder, as AG-UI's own examples have it."""
-    models = [as_model(event) for event in stream.events]
+    models = as_models(stream)
 
     async def events() -> AsyncIterator[str]:
         encoder = EventEncoder()
@@ -62,7 +64,7 @@ def event_encoder(stream: Stream) -> ASGIApp:
 
 def sse_starlette(stream: Stream) -> ASGIApp:
     """sse-starlette's EventSourceResponse, which writes CRLF, over the JSON of ag-ui-protocol's models."""
-    models = [as_model(event) for event in stream.events]
+    models = as_models(stream)
 
     async def events() -> AsyncIterator[dict[str, str]]:
         for model in models:
@@ -74,8 +76,9 @@ def sse_starlette(stream: Stream) -> ASGIApp:
 _models: TypeAdapter[Any] = TypeAdapter(Event)
 
 
-def as_model(event: dict[str, Any]) -> Any:
-    return _models.validate_python(event)
+def as_models(stream: Stream) -> list[Any]:
+    models = {id(event): _models.validate_python(event) for event in stream.events}
+    return [models[id(event)] for event in stream.events]
 
 
 def _answering(respond: Callable[[], ASGIApp]) -> ASGIApp:

@@ -1,7 +1,6 @@
 """What an event costs, in process: no socket, no server, only the app, what wraps it, and `send`."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from starlette.types import ASGIApp
 
@@ -11,13 +10,16 @@ from tests.benchmarks.exchange import Recorder, exchange
 from tests.benchmarks.streams import Stream
 from tests.benchmarks.timing import Rounds, Spread, Turn, added, alternate, ratio
 
-STREAMS: tuple[Callable[[], Stream], ...] = (
-    streams.parents_deltas,
-    streams.subagents_deltas,
-    streams.mixed,
-    streams.snapshots,
-)
-Result = dict[str, dict[str, Any]]
+STREAMS: dict[str, Callable[[], Stream]] = {
+    "parent's deltas": streams.parents_deltas,
+    "subagent's deltas": streams.subagents_deltas,
+    "mixed run": streams.mixed,
+    "1 MiB snapshots": streams.snapshots,
+}
+Result = dict[str, dict[str, dict[str, Spread]]]
+"""By stream, contender, and what is compared."""
+
+COMPARED = ("nothing", "floor", "naive json", "models", "BaseHTTP", "inline")
 
 
 def turn(app: ASGIApp) -> Turn:
@@ -49,20 +51,19 @@ async def measure(stream: Stream, inner: str, names: Iterable[str], rounds: int)
     return await alternate({name: turn(CONTENDERS[name](app)) for name in names}, rounds)
 
 
-async def bare_inner(rounds: int, names: Iterable[str] = CONTENDERS) -> Result:
-    """All contenders on all streams, with an app of ready messages."""
+async def bare_inner(rounds: int, names: Iterable[str] = CONTENDERS, only: Iterable[str] = STREAMS) -> Result:
+    """Contenders on streams, with an app of ready messages."""
     result: Result = {}
-    for make in STREAMS:
-        stream = make()
+    for stream in (STREAMS[name]() for name in only):
         await check(stream)
         times = await measure(stream, "bare ASGI", names, rounds)
-        result[stream.name] = {name: costs(times, name, len(stream.events)) for name in times}
+        result[stream.name] = {name: costs(times, name, len(stream.events)) for name in times if name != "bare"}
     return result
 
 
-async def real_inner(rounds: int) -> Result:
+async def real_inner(rounds: int) -> dict[str, dict[str, Spread]]:
     """What wrapping costs apps that users have, as a share of what they cost themselves, on the mixed run."""
-    result: Result = {}
+    result: dict[str, dict[str, Spread]] = {}
     stream = streams.mixed()
     for inner in ("StreamingResponse", "EventEncoder", "sse-starlette"):
         times = await measure(stream, inner, ("bare", "passing", "inline", "hidden", "0.0.36", "BaseHTTP"), rounds)
@@ -74,12 +75,31 @@ async def real_inner(rounds: int) -> Result:
     return result
 
 
+async def whole(rounds: int) -> dict[str, Spread]:
+    """What a response of a single delta costs, as a multiple of what Starlette's StreamingResponse takes for it."""
+    stream = streams.parents_deltas(1)
+    names = ("bare", "passing", "inline", "hidden", "0.0.36", "BaseHTTP")
+    app = apps.streaming_response(stream)
+    times = await alternate({name: many(turn(CONTENDERS[name](app)), 50) for name in names}, rounds)
+    return {
+        name: Spread.of(mine / bare for mine, bare in zip(added(times, name), times["bare"], strict=True))
+        for name in times
+        if name != "bare"
+    }
+
+
+def many(take: Turn, count: int) -> Turn:
+    async def take_many() -> None:
+        for _ in range(count):
+            await take()
+
+    return take_many
+
+
 def costs(times: Rounds, name: str, events: int) -> dict[str, Spread]:
     """`added`: microseconds an event over bare; the others are ratios of what is added."""
     spent = {"added": Spread.of(seconds / events * 1e6 for seconds in added(times, name))}
-    for other in ("floor", "naive json", "BaseHTTP", "inline"):
-        if other in times and name not in ("bare", other):
+    for other in COMPARED:
+        if other in times and name != other:
             spent[other] = ratio(times, name, other)
-    if "nothing" in times:
-        spent["over nothing"] = Spread.of(seconds / events * 1e6 for seconds in added(times, name, "nothing"))
     return spent
