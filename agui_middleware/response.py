@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -68,6 +69,8 @@ class Responder:
             await self._finish()
         except Exception as error:
             if not (self._over and _stems_from_us(error)):
+                with suppress(Exception):  # the app's own comes first
+                    await self._finish(whole=False)
                 raise
         finally:
             await self._close()
@@ -209,13 +212,13 @@ class Responder:
         if early and more:
             raise Disconnected("the response is over")
 
-    async def _finish(self) -> None:
+    async def _finish(self, whole: bool = True) -> None:
         """The app is done; the end itself is the app's to send, and the server's to miss."""
         if self._stream is not None and not (self._over or self._gone):
             await self._turn.take()
             try:
                 if not self._over:
-                    await self._stream.finish()
+                    await self._stream.finish(whole)
             finally:
                 self._turn.give()
 

@@ -111,12 +111,15 @@ class Stream:
             items = await self._settle(chunk, items)
         await self._run(self._take(items))
 
-    async def finish(self) -> None:
-        """The stream has ended: write what is left, be it an event without its blank line or what filters held back."""
-        if self._doubtful:
+    async def finish(self, whole: bool = True) -> None:
+        """The stream has ended: write what is left, be it an event without its blank line or what filters held back.
+
+        Not `whole`: it broke off, so that only what filters held back is left. An event without its end may be half of one.
+        """
+        if self._doubtful and whole:
             await self._pass_raw()
-        if not self._raw:
-            await self._run(self._take(self._decoder.finish(), last=True))
+        if not (self._raw or self._doubtful):
+            await self._run(self._take(self._decoder.finish() if whole else [], last=True))
 
     async def close(self) -> None:
         """Unwind the filters."""
