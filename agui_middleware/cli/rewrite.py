@@ -1,0 +1,48 @@
+"""`agui-middleware rewrite`."""
+
+import sys
+from collections.abc import AsyncIterator
+from typing import IO
+
+import anyio
+import click
+
+from agui_middleware.cli.parameters import Importable, Release
+from agui_middleware.client import ClientVersion
+from agui_middleware.filters import Filter, SubagentVisibility
+from agui_middleware.recording import rewrite as rewrite_stream
+
+# The unit in which a pipe hands over what has come; a whole event is written before the next is read.
+_CHUNK = 64 * 1024
+
+
+@click.command()
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--client", type=Release(), default="current", show_default=True, help="The release that is to read the stream."
+)
+@click.option(
+    "--visibility",
+    type=click.Choice(["auto", *map(str, SubagentVisibility)]),
+    default="auto",
+    show_default=True,
+    help="What it sees of subagents.",
+)
+@click.option("--filter", "filters", type=Importable(), multiple=True, help="A filter of your own; may be repeated.")
+def rewrite(file: IO[bytes], client: ClientVersion | None, visibility: str, filters: tuple[Filter, ...]) -> None:
+    """Rewrite the stream in FILE, by default standard input, as the middleware would.
+
+    Events are written as they come, so it works in a pipe: curl -N ... | agui-middleware rewrite --client 0.0.58
+    """
+
+    async def chunks() -> AsyncIterator[bytes]:
+        read = getattr(file, "read1", file.read)
+        while chunk := read(_CHUNK):
+            yield chunk
+
+    async def run() -> None:
+        async for written in rewrite_stream(chunks(), client=client, visibility=visibility, filters=filters):
+            sys.stdout.buffer.write(written)
+            sys.stdout.buffer.flush()
+
+    anyio.run(run)
