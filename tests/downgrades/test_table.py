@@ -1,18 +1,63 @@
-from pathlib import Path
-
 import pytest
 
-from agui_middleware import ClientVersion
+from agui_middleware import ClientVersion, rewrite
 from agui_middleware.client import RELEASES
 from agui_middleware.downgrades import DOWNGRADES, Downgrade, needed_by
-from tests.downgrades.minimal import Json
+from tests.clients.client import Outcome, Run
+from tests.clients.corpus import REFERENCE
+from tests.downgrades.cases import Case, stream
+from tests.downgrades.minimal import Minimal, StartClient
+from tests.downgrades.proof import Trial, declared
+from tests.downgrades.shapes import SHAPES
 
-HERE = Path(__file__).parent
+ROWS = pytest.mark.parametrize("row", DOWNGRADES, ids=lambda row: row.name)
+
+# What the protocol asks of a translator, though the clients ignore it: nothing but the bytes can tell.
+DUTIES = ("protocol-version", "encrypted-value-types", "protocol-1.1")
+
+# A call of anybody's message but the assistant's has the shape of `call-parents` too, which newer releases need.
+SHARED = ("lost-parents",)
 
 
-def test_every_row_has_a_minimal_test() -> None:
-    tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))
-    assert [row.name for row in DOWNGRADES if f'"{row.name}"' not in tests] == []
+def test_every_row_has_a_smallest_stream() -> None:
+    assert list(SHAPES) == [row.name for row in DOWNGRADES]
+
+
+@ROWS
+def test_the_last_release_that_needs_a_row_does_not_read_the_shape(client: StartClient, row: Downgrade) -> None:
+    """It rejects it, or ends differently than 1.0.0; the next release does not."""
+    minimal = Minimal(client, row.name)
+    body = stream(*SHAPES[row.name].stream)
+    reference, bare = (minimal.reads(release, body) for release in (REFERENCE, minimal.needing[-1]))
+    assert reference.accepted, reference.error
+    assert (_end(bare) == _end(reference)) == (row.name in DUTIES)
+
+
+@ROWS
+def test_the_releases_that_need_a_row_end_with_it_as_they_declare(client: StartClient, row: Downgrade) -> None:
+    minimal = Minimal(client, row.name)
+    for release in {minimal.needing[0], minimal.needing[-1]}:
+        _ends_as_declared(minimal, release)
+
+
+@ROWS
+def test_a_row_leaves_the_first_release_that_reads_the_shape_alone(client: StartClient, row: Downgrade) -> None:
+    body = stream(*SHAPES[row.name].stream)
+    assert (rewrite(body, client=row.since) == body) == (row.name not in SHARED)
+    if ClientVersion.parse(row.since) in RELEASES:
+        _ends_as_declared(Minimal(client, row.name), row.since)
+
+
+def _ends_as_declared(minimal: Minimal, release: str) -> None:
+    body = stream(*SHAPES[minimal.name].stream)
+    case, written = Case(minimal.name, Run(body)), rewrite(body, client=release)
+    trial = Trial(release, case, "auto", written, minimal.reads(release, written), minimal.reads(REFERENCE, body))
+    assert trial.outcome.accepted, trial.outcome.error
+    assert trial.ends_as_declared(declared(release))
+
+
+def _end(outcome: Outcome) -> object:
+    return outcome.accepted, outcome.messages, outcome.state, outcome.interrupts
 
 
 def test_rows_have_names_of_their_own() -> None:
@@ -34,9 +79,3 @@ def test_a_row_completes_its_sentences(row: Downgrade) -> None:
     for text in filter(None, (row.why, row.lost)):
         assert text[0].islower() or text[0] == "`"
         assert not text.endswith((".", " "))
-
-
-OPENED: dict[str, list[Json]] = {
-    "TEXT_MESSAGE_START": [{"messageId": "m", "role": "assistant"}],
-    "TOOL_CALL_START": [{"toolCallId": "c", "toolCallName": "look"}],
-}
