@@ -110,7 +110,7 @@ def from_body(body: bytes) -> ClientVersion | None:
     """
     try:
         version = _decode_input(body).protocolVersion
-    except (ValueError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError):  # the first is a `ValueError` since 0.21
         return None
     match = _PROTOCOL_VERSION.fullmatch(version) if isinstance(version, str) else None
     return ClientVersion(int(match[1]), int(match[2]), 0) if match else None

@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 from pydantic import BaseModel
 
 from agui_middleware import json_scan
-from agui_middleware.json_object import JsonObject, MalformedEvent, decode
+from agui_middleware.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
 
 __all__ = ["UNSET", "Event", "EventType", "Head", "JsonObject", "MalformedEvent", "as_event"]
 
@@ -103,7 +103,7 @@ class Event(JsonObject):
         """Read one JSON object in UTF-8, on one line. Raises `MalformedEvent` where it is none, or has no string `type`."""
         try:
             head = _decode_head(raw)
-        except (ValueError, RecursionError):
+        except UNDECODABLE:
             head = _scan_head(raw)
         event = _new(Event)
         event.head = head

@@ -9,6 +9,9 @@ from msgspec import Raw
 
 from agui_middleware import json_scan
 
+UNDECODABLE = (msgspec.DecodeError, ValueError, RecursionError)
+"""What msgspec raises where it cannot decode; its own error is a `ValueError` since 0.21."""
+
 _decode = msgspec.json.Decoder().decode
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements = msgspec.json.Decoder(list[Raw]).decode
@@ -141,7 +144,7 @@ def decode(raw: bytes, name: str) -> Any:
     """Decode the value of the member `name`; see `JsonObject` for what cannot be decoded."""
     try:
         return _decode(raw)
-    except (ValueError, RecursionError):
+    except UNDECODABLE:
         try:
             return json_scan.loads(raw)
         except ValueError as error:
@@ -203,7 +206,7 @@ def _elements_in(value: Any) -> list[Any] | None:
 def _members_of(raw: bytes) -> dict[str, Any]:
     try:
         return _decode_members(raw)
-    except (ValueError, RecursionError):
+    except UNDECODABLE:
         try:
             return {name: Raw(value) for name, value in json_scan.members(raw).items()}
         except ValueError as error:
@@ -213,7 +216,7 @@ def _members_of(raw: bytes) -> dict[str, Any]:
 def _elements_of(raw: bytes) -> list[Raw]:
     try:
         return _decode_elements(raw)
-    except (ValueError, RecursionError):
+    except UNDECODABLE:
         try:
             return [Raw(element) for element in json_scan.elements(raw)]
         except ValueError as error:
