@@ -148,6 +148,7 @@ async def test_connections_are_used_again(upstream: Upstream, proxy: Proxy) -> N
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(exchange.run, proxy)
             connection = await upstream.connection() if connection is None else await connection.head()
+            assert await connection.body() == b"{}"
             await connection.send(EVENTS + chunk(PARTS[0]) + LAST)
         assert exchange.complete
     assert upstream.accepted == 1
