@@ -1,0 +1,118 @@
+"""The agent of the demo: a loop with no model behind it, that asks three colleagues at once.
+
+The guide asks an archivist of its own, and the booking fails: subagents that run side by side, inside each other, and
+into an error.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+from agui_middleware.agent_events import (
+    AgentEvent,
+    AssistantText,
+    Done,
+    Nested,
+    RunOutcome,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    ToolResult,
+    TurnStart,
+    TurnUsage,
+    Usage,
+)
+
+PACE = 0.07
+"""Seconds between two words."""
+
+ANSWER = "Take the early tram, see the tiles before noon, and book the fado house by phone."
+
+
+class Sample:
+    """One run of the agent, a word every `pace` seconds."""
+
+    def __init__(self, pace: float = PACE) -> None:
+        self._pace = pace
+
+    async def run(self) -> AsyncIterator[AgentEvent]:
+        """The events of the loop."""
+        yield TurnStart(turn=1)
+        yield ThinkingDelta(text="A day in Lisbon: weather, sights and a table. ")
+        yield ThinkingDelta(text="Three colleagues can look at once.")
+        async for event in self._say("I ask three colleagues about your day in Lisbon."):
+            yield event
+        yield ToolCall(id="call-1", name="forecast", input={"city": "Lisbon"})
+        yield ToolCall(id="call-2", name="guide", input={"city": "Lisbon", "hours": 8})
+        yield ToolCall(id="call-3", name="booking", input={"table": 2})
+        yield TurnUsage(usage=Usage(model="sample", input_tokens=140, output_tokens=45))
+        async for event in together(
+            inside("forecast", "call-1", self._forecast()),
+            inside("guide", "call-2", self._guide()),
+            inside("booking", "call-3", self._booking()),
+        ):
+            yield event
+        yield ToolResult(id="call-1", name="forecast", content="Sun until four, then rain.")
+        yield ToolResult(id="call-2", name="guide", content="The tile museum opens at ten.")
+        yield ToolResult(id="call-3", name="booking", content="The booking desk is closed.", is_error=True)
+        yield TurnStart(turn=2)
+        async for event in self._say(ANSWER):
+            yield event
+        yield Done(outcome=RunOutcome(status="finished", text=ANSWER))
+
+    async def _forecast(self) -> AsyncIterator[AgentEvent]:
+        yield TurnStart(turn=1)
+        async for event in self._say("Sun until four, then rain."):
+            yield event
+        yield Done(outcome=RunOutcome(status="finished"))
+
+    async def _guide(self) -> AsyncIterator[AgentEvent]:
+        yield TurnStart(turn=1)
+        yield ToolCall(id="call-1", name="archive", input={"shelf": "museums"})
+        async for event in inside("archive", "call-1", self._archive()):
+            yield event
+        yield ToolResult(id="call-1", name="archive", content="Tile museum: from ten.")
+        yield TurnStart(turn=2)
+        async for event in self._say("The tile museum opens at ten."):
+            yield event
+        yield Done(outcome=RunOutcome(status="finished"))
+
+    async def _archive(self) -> AsyncIterator[AgentEvent]:
+        async for event in self._say("I look up the opening hours."):
+            yield event
+        yield Done(outcome=RunOutcome(status="finished"))
+
+    async def _booking(self) -> AsyncIterator[AgentEvent]:
+        yield TurnStart(turn=1)
+        async for event in self._say("I call the fado house."):
+            yield event
+        yield Done(outcome=RunOutcome(status="error", error="The booking desk is closed."))
+
+    async def _say(self, text: str) -> AsyncIterator[AgentEvent]:
+        for piece in re.findall(r"\S+\s*", text):
+            await asyncio.sleep(self._pace)
+            yield TextDelta(text=piece)
+        yield AssistantText(text=text)
+
+
+async def inside(tool: str, id: str, events: AsyncIterator[AgentEvent]) -> AsyncIterator[AgentEvent]:
+    """The events of a run inside a tool, as the run that called the tool passes them on."""
+    async for event in events:
+        yield Nested(tool=tool, id=id, event=event)
+
+
+async def together(*loops: AsyncIterator[AgentEvent]) -> AsyncIterator[AgentEvent]:
+    """The events of several loops as they come."""
+    coming = {asyncio.ensure_future(anext(loop, None)): loop for loop in loops}
+    try:
+        while coming:
+            done, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in coming if task in done]:
+                loop = coming.pop(task)
+                event = task.result()
+                if event is not None:
+                    coming[asyncio.ensure_future(anext(loop, None))] = loop
+                    yield event
+    finally:
+        for task in coming:
+            task.cancel()

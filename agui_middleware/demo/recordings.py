@@ -1,0 +1,51 @@
+"""A recorded stream, as somebody pastes or drops it."""
+
+from agui_middleware import sse
+from agui_middleware.event import Event, MalformedEvent
+
+MAX_BYTES = 5 * 1024 * 1024
+"""What the page takes: some ten thousand events. `agui-middleware rewrite` reads streams of any size."""
+
+
+class UnreadableRecording(ValueError):
+    """What was given holds no stream of AG-UI; the message says what was found instead, and is shown to the person."""
+
+
+def as_stream(recording: bytes) -> bytes:
+    """The stream of Server-Sent Events that `recording` is, or that its lines are the events of.
+
+    Raises `UnreadableRecording` where no event can be read. A stream that holds one keeps what else it holds: what a
+    client makes of that is worth seeing.
+    """
+    text = recording.removeprefix(b"\xef\xbb\xbf").strip()
+    if not text:
+        raise UnreadableRecording("The recording is empty.")
+    if text.startswith(b"["):
+        raise UnreadableRecording(
+            "This is a JSON array. It takes one event a line (NDJSON), or the stream as sent (SSE)."
+        )
+    if text.startswith(b"{"):
+        return b"".join(map(sse.encode, _lines(recording)))
+    decoder = sse.Decoder(MAX_BYTES)
+    data = [item.data for item in (*decoder.feed(recording), *decoder.finish()) if isinstance(item, sse.Frame)]
+    if not any(_fault(one) is None for one in data if one is not None):
+        found = f"no event in {len(data)} frames" if data else "no line that begins with data:"
+        raise UnreadableRecording(f"This is no stream of AG-UI events: there is {found}. It takes SSE and NDJSON.")
+    return recording
+
+
+def _lines(recording: bytes) -> list[bytes]:
+    lines = recording.removeprefix(b"\xef\xbb\xbf").splitlines()
+    for number, line in enumerate(lines, 1):
+        fault = _fault(line) if line.strip() else None
+        if fault is not None:
+            raise UnreadableRecording(f"Line {number} is no AG-UI event: {fault}. NDJSON has one whole event a line.")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _fault(data: bytes) -> str | None:
+    try:
+        Event.parse(data.replace(b"\n", b" "))
+    except MalformedEvent as error:
+        return str(error)
+    return None

@@ -1,0 +1,145 @@
+"""What the demo serves: the page, the traces that it shows, and the agent itself, for real clients."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from anyio import CancelScope
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount
+from starlette.routing import Route as Endpoint
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agui_middleware.agent_events import AgentEvent, agent_endpoint, to_agui
+from agui_middleware.agent_events.response import frames
+from agui_middleware.client import RELEASES, ClientVersion
+from agui_middleware.demo.agent import Sample
+from agui_middleware.demo.recordings import MAX_BYTES, UnreadableRecording, as_stream
+from agui_middleware.demo.trace import Record, trace
+from agui_middleware.filters import SubagentVisibility
+from agui_middleware.middleware import AGUIMiddleware
+from agui_middleware.settings import Route, Settings
+from agui_middleware.sse import encode
+
+VISIBILITIES = ["auto", *map(str, SubagentVisibility)]
+CLIENTS = ["current", *map(str, reversed(RELEASES))]
+
+Agent: TypeAlias = Callable[[], AsyncIterable[AgentEvent]]
+"""Starts a run."""
+
+# Nothing but what this server sends: what a stream says is shown, and never run.
+_HEADERS = {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-cache",
+}
+
+
+def make_app(agent: Agent | None = None) -> Starlette:
+    """The demo as an ASGI app; `agent` is by default the sample.
+
+    `/` is the page, `/trace` what it asks for. `/agent` is the agent behind the middleware, `/public` the same with
+    everything of its subagents hidden, and `/unprotected` the agent alone.
+    """
+    run = agent or Sample().run
+    endpoint = agent_endpoint(lambda _: run())
+    routes = [Route(path="/agent"), Route(path="/public", visibility="hidden")]
+    return Starlette(
+        routes=[
+            *(Endpoint(path, endpoint, methods=["POST"]) for path in ("/agent", "/public", "/unprotected")),
+            Endpoint("/options", _options),
+            Endpoint("/trace", partial(_trace, run), methods=["POST"]),
+            Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
+        ],
+        middleware=[Middleware(PageHeaders), Middleware(AGUIMiddleware, settings=Settings(routes=routes))],
+    )
+
+
+async def _options(_: Request) -> Response:
+    return JSONResponse({"clients": CLIENTS, "visibilities": VISIBILITIES, "maxBytes": MAX_BYTES})
+
+
+async def _trace(run: Agent, request: Request) -> Response:
+    """The records of `trace`, as a stream of Server-Sent Events: of the recording that is posted, else of the agent."""
+    client, visibility = request.query_params.get("client", "current"), request.query_params.get("visibility", "auto")
+    if client not in CLIENTS or visibility not in VISIBILITIES:
+        allowed = f"client is one of {', '.join(CLIENTS)}; visibility is one of {', '.join(VISIBILITIES)}"
+        return JSONResponse({"error": allowed}, status_code=422)
+    try:
+        recording = await _body(request)
+        stream = _sample(run) if recording is None else _recorded(as_stream(recording))
+    except UnreadableRecording as error:
+        return JSONResponse({"error": str(error)}, status_code=422)
+    version = None if client == "current" else ClientVersion.parse(client)
+    return Traced(trace(stream, version, visibility))
+
+
+async def _body(request: Request) -> bytes | None:
+    """What was posted; `None` where there is no body. Raises `UnreadableRecording` where it is too much."""
+    if request.headers.get("content-type", "").startswith("application/json"):
+        return None
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            raise UnreadableRecording(
+                f"The recording has more than {MAX_BYTES // 2**20} MB. `agui-middleware rewrite` reads any size."
+            )
+    return bytes(body)
+
+
+async def _sample(run: Agent) -> AsyncIterator[bytes]:
+    async with aclosing(frames(to_agui(run(), thread_id="demo", run_id="run"))) as chunks:
+        async for chunk in chunks:
+            yield chunk
+
+
+async def _recorded(stream: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(stream), 4096):
+        yield stream[start : start + 4096]
+
+
+class Traced(StreamingResponse):
+    """Records as they come. When the page leaves, the trace is closed before the response returns."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, records: AsyncGenerator[Record, None]) -> None:
+        self._records = records
+        super().__init__(self._encoded())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with CancelScope(shield=True):
+                await self._records.aclose()
+
+    async def _encoded(self) -> AsyncIterator[bytes]:
+        async for record in self._records:
+            yield encode(msgspec.json.encode(record))
+
+
+class PageHeaders:
+    """Puts `_HEADERS` on every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                others = [field for field in message["headers"] if field[0] not in _HEADERS]
+                message = {**message, "headers": [*others, *_HEADERS.items()]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

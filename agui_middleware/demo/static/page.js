@@ -1,0 +1,237 @@
+// The page: what is chosen, one run at a time, and where its records go.
+import { Conversation } from "./chat.js";
+import { element } from "./differences.js";
+import { parse } from "./json.js";
+import { records } from "./records.js";
+import { Table } from "./table.js";
+
+const BATCH = 150; // rows a frame: more would be felt as a stutter
+const SUBAGENTS = { auto: "auto: all that it can read", attributed: "attributed", inline: "inline: as the parent's", hidden: "hidden" };
+
+const $ = (id) => document.getElementById(id);
+const form = $("controls");
+let maxBytes = Infinity;
+let dropped = null; // a file: kept as it is, since a text field would put its line ends right
+let running = null;
+
+/** One run, from its first record to its last. */
+class Run {
+  #waiting = [];
+  #frame = null;
+  #sent = [];
+  #fates = new Map(); // by number
+  #received = 0;
+  #used = new Map();
+  #plan;
+  #table;
+  #wrapped;
+  #rejection = null;
+  abort = new AbortController();
+
+  async start(query, recording) {
+    $("status").textContent = "Running.";
+    for await (const record of records(query, recording, this.abort.signal)) {
+      if (record.summary !== undefined) this.#begin(record);
+      else this.#waiting.push(record);
+      this.#frame ??= requestAnimationFrame(() => this.#show());
+    }
+    this.finish();
+  }
+
+  /** Show all that has come, batch by batch, then the summary. */
+  finish() {
+    if (this.#frame !== null) setTimeout(() => this.finish(), 20);
+    else if (this.#plan) this.#end();
+  }
+
+  #begin(plan) {
+    this.#plan = plan;
+    this.#table = new Table({ ...plan, client: name(plan.client) });
+    this.#wrapped = new Conversation($("wrapped"), new Set(Object.keys(plan.reasons)));
+    for (const label of document.querySelectorAll("[data-client]")) label.textContent = name(plan.client);
+    $("bare-title").textContent = `${name(plan.client)}, without the middleware`;
+    $("wrapped-title").textContent = `${name(plan.client)}, with the middleware`;
+    $("bare").replaceChildren(element("p", { class: "quiet" }, "It is reading."));
+    $("empty").hidden = true;
+    $("summary").hidden = true;
+  }
+
+  #show() {
+    const batch = this.#waiting.splice(0, BATCH);
+    let rows = [];
+    for (const record of batch) {
+      if (record.outputs) rows.push(this.#take(record));
+      else {
+        this.#table.append(rows);
+        rows = [];
+        if (record.rejection) this.#reject(record.rejection);
+        if (record.losses) this.#lose(record.losses);
+      }
+    }
+    this.#table.append(rows);
+    this.#wrapped.render();
+    this.#frame = this.#waiting.length > 0 ? requestAnimationFrame(() => this.#show()) : null;
+  }
+
+  #take(record) {
+    if (record.n !== null) this.#fates.set(record.n, record.fate);
+    for (const n of record.released) this.#fates.set(n, "held");
+    this.#received += record.outputs.length;
+    if (record.input !== null && this.#rejection === null) this.#sent.push(record.input);
+    for (const reason of record.reasons) this.#used.set(reason, (this.#used.get(reason) ?? 0) + 1);
+    for (const output of record.outputs) {
+      const event = parse(output);
+      if (event !== null) this.#wrapped.take(event);
+    }
+    return record;
+  }
+
+  #reject(rejection) {
+    this.#rejection = rejection;
+    this.#table.reject(rejection);
+    const shown = element("div", { class: "chat" });
+    const bare = new Conversation(shown, new Set(Object.keys(this.#plan.reasons)));
+    for (const text of this.#sent.slice(0, rejection.n - 1)) {
+      const event = parse(text);
+      if (event !== null) bare.take(event);
+    }
+    bare.render();
+    $("bare").replaceChildren(shown, obituary(this.#plan.client, rejection));
+  }
+
+  #lose(losses) {
+    $("losses").hidden = losses.length === 0;
+    $("lost").replaceChildren(
+      ...losses.map(({ shape, why, since }) => element("li", {}, element("b", {}, shape), `: ${why}`, since === null ? "" : ` (${since} and newer keep it)`)),
+    );
+  }
+
+  #end() {
+    const client = name(this.#plan.client);
+    const rows = [...this.#used].map(([reason, count]) => ({ ...this.#plan.reasons[reason], count }));
+    if (this.#rejection === null) $("bare").replaceChildren(...survived(client, rows));
+    $("summary").hidden = rows.length === 0;
+    $("reasons").replaceChildren(...rows.flatMap(explained));
+    $("status").textContent = `Finished. ${this.#told(client)}`;
+  }
+
+  #told(client) {
+    const parts = [
+      [this.#count("same"), "unchanged"],
+      [this.#count("changed", "replaced"), "changed"],
+      [this.#count("dropped", "silent"), "not sent"],
+      [this.#count("held"), "held back for a while"],
+    ];
+    const told = parts.filter(([count]) => count > 0).map(([count, words]) => `${count} ${words}`);
+    const end = this.#rejection === null ? "" : ` Without the middleware it rejects the run at event ${this.#rejection.n}.`;
+    return `The agent sent ${this.#fates.size} events, ${client} received ${this.#received}: ${told.join(", ")}.${end}`;
+  }
+
+  #count(...fates) {
+    return [...this.#fates.values()].filter((fate) => fates.includes(fate)).length;
+  }
+}
+
+function name(client) {
+  return client === "current" ? "A current client" : client;
+}
+
+function obituary(client, { n, type, why, since, message }) {
+  const box = element("div", { class: "obituary" }, element("p", {}, element("b", {}, `@ag-ui/client ${client} rejects the run at event ${n}${type && `, ${type}`}.`)));
+  if (message !== null) box.append(element("pre", {}, message));
+  box.append(element("p", {}, `It ${why}.${since === null ? "" : ` ${since} and newer read it.`}`));
+  return box;
+}
+
+function survived(client, rows) {
+  const differing = rows.filter(({ name }) => name !== "visibility");
+  if (differing.length === 0) return [element("p", { class: "quiet" }, `${client} reads this run as it is sent.`)];
+  const list = element("ul", {}, ...differing.map(({ why }) => element("li", {}, why)));
+  return [element("p", { class: "quiet" }, `Nothing is known here for which ${client} rejects this run. It shows it otherwise than it was meant, though:`), list];
+}
+
+function explained({ name, why, since, count }) {
+  const kept = since === null ? "" : ` Read from ${since} on.`;
+  return [element("dt", {}, name, element("span", { class: "count" }, ` ${count} ${count === 1 ? "event" : "events"}`)), element("dd", {}, `${why}${kept}`)];
+}
+
+function fail(message) {
+  $("error").textContent = message;
+  $("error").hidden = message === "";
+}
+
+function chosen() {
+  return new FormData(form);
+}
+
+function recordingGiven() {
+  if (chosen().get("source") === "sample") return null;
+  const given = dropped ?? new Blob([$("text").value]);
+  if (given.size > maxBytes) throw new Error(`The recording has more than ${maxBytes / 2 ** 20} MB. \`agui-middleware rewrite\` reads any size.`);
+  return given;
+}
+
+async function run() {
+  running?.abort.abort();
+  fail("");
+  const query = new URLSearchParams({ client: chosen().get("client"), visibility: chosen().get("visibility") });
+  const current = (running = new Run());
+  $("stop").disabled = false;
+  try {
+    await current.start(query, recordingGiven());
+  } catch (error) {
+    if (error.name === "AbortError") {
+      if (running === current) $("status").textContent = "Stopped.";
+    } else {
+      $("status").textContent = "Not run.";
+      fail(error.message);
+    }
+  }
+  if (running === current) $("stop").disabled = true;
+}
+
+function choose() {
+  const recorded = chosen().get("source") === "recording";
+  $("recording").hidden = !recorded;
+  const release = chosen().get("client");
+  const header = release === "current" ? "" : ` \\\n  -H 'x-ag-ui-client-version: ${release}'`;
+  $("curl").textContent = `curl -sN ${location.origin}/agent${header} \\\n  -H 'content-type: application/json' \\\n  -d '{"threadId": "t", "runId": "r", "messages": []}'`;
+}
+
+function take(file) {
+  dropped = file;
+  form.elements.source.value = "recording";
+  choose();
+  $("text").value = "";
+  $("text").placeholder = `${file.name}, ${file.size.toLocaleString("en")} bytes`;
+  run();
+}
+
+async function prepare() {
+  const options = await (await fetch("options")).json();
+  maxBytes = options.maxBytes;
+  $("client").append(...options.clients.map((client) => new Option(client === "current" ? "current: reads everything" : client, client)));
+  $("visibility").append(...options.visibilities.map((visibility) => new Option(SUBAGENTS[visibility], visibility)));
+  const wanted = new URLSearchParams(location.search);
+  $("client").value = options.clients.includes(wanted.get("client")) ? wanted.get("client") : "0.0.58";
+  $("visibility").value = options.visibilities.includes(wanted.get("visibility")) ? wanted.get("visibility") : "auto";
+  choose();
+  $("run").disabled = false;
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  run();
+});
+form.addEventListener("change", choose);
+$("stop").addEventListener("click", () => running?.abort.abort());
+$("text").addEventListener("input", () => (dropped = null));
+$("file").addEventListener("change", ({ target }) => target.files[0] && take(target.files[0]));
+$("changes-only").addEventListener("change", ({ target }) => $("pairs").classList.toggle("changes-only", target.checked));
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer.files.length > 0) take(event.dataTransfer.files[0]);
+});
+
+prepare().catch((error) => fail(`The page could not be prepared: ${error.message}`));

@@ -1,0 +1,153 @@
+"""A stream through a plan, event by event: what came, what left for it, and why."""
+
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
+from typing import Any, Final
+
+from agui_middleware import sse
+from agui_middleware.client import ClientVersion, known
+from agui_middleware.demo.journal import Journal
+from agui_middleware.demo.unprotected import Rejection, Unprotected
+from agui_middleware.event import Event, MalformedEvent
+from agui_middleware.plan import make_plan
+from agui_middleware.settings import Settings
+from agui_middleware.stream import Stream
+
+LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
+
+Record = dict[str, Any]
+"""A JSON object for the page, see `trace`."""
+
+
+async def trace(
+    stream: AsyncIterable[bytes], client: ClientVersion | None, visibility: str = "auto"
+) -> AsyncGenerator[Record, None]:
+    """Yield a record for each event of `stream`, before the next one is read, between one of the plan and one of the end.
+
+    - the plan: `client`, `visibility`, `summary` (the response's header, or null) and `reasons`, an object of
+      `{why, since, lost}` by name;
+    - an event: its number `n` from 1, its `input` as it came, the `outputs` that left while it was at work, its `fate`,
+      the names of the `reasons` that had a hand in it, and the numbers of those held before that were `released`. The
+      fate is `same`, `changed`, `replaced`, `held`, `dropped`, or `silent` for what is no event to any client;
+    - what left behind the last event has the fate `added` and no `input`;
+    - once at most, `rejection`: where the client ends the run if it is not protected, see `Rejection`;
+    - the end: `losses`, a list of `{shape, why, since}`.
+
+    Raises `ValueError` where `visibility` is none.
+    """
+    tracer = Tracer(None if client is None else known(client), visibility)
+    async with aclosing(tracer):
+        yield tracer.plan()
+        async for chunk in stream:
+            for record in await tracer.take(chunk):
+                yield record
+        for record in await tracer.finish():
+            yield record
+
+
+class Tracer:
+    """One traced stream."""
+
+    def __init__(self, client: ClientVersion | None, visibility: str) -> None:
+        self._journal = Journal(make_plan(client, visibility), visibility)
+        self._stream = Stream(self._journal.plan, self._journal, self._write, LIMIT)
+        self._unprotected = Unprotected(client)
+        self._decoder = sse.Decoder(LIMIT)
+        self._written = sse.Decoder(LIMIT)
+        self._outputs: list[bytes] = []
+        self._number = 0
+        self._ends: dict[bytes, int] = {}  # the numbers of the ends of runs that have not left, and may leave yet
+
+    def plan(self) -> Record:
+        """The first record."""
+        plan = self._journal.plan
+        reasons = {reason.name: reason._asdict() for reason in (watched.reason for watched in self._journal.watched)}
+        client = "current" if plan.client is None else str(plan.client)
+        return {"client": client, "visibility": plan.visibility, "summary": plan.summary, "reasons": reasons}
+
+    async def take(self, chunk: bytes) -> list[Record]:
+        """The records of the events that `chunk` completes."""
+        return [record for data in _frames(self._decoder.feed(chunk)) for record in await self._step(data)]
+
+    async def finish(self) -> list[Record]:
+        """The records of what is left once the stream has ended, and of the end."""
+        records = [record for data in _frames(self._decoder.finish()) for record in await self._step(data)]
+        self._journal.begin(self._number)
+        await self._stream.finish()
+        if self._outputs:
+            records.append(self._record(None, "added"))
+        losses = [{"shape": loss.shape, "why": loss.why, "since": loss.since} for loss in self._journal.losses]
+        return [*records, *_rejected(await self._unprotected.finish()), {"losses": losses}]
+
+    async def aclose(self) -> None:
+        """Unwind the filters."""
+        await self._stream.close()
+
+    async def _step(self, data: bytes) -> list[Record]:
+        self._number += 1
+        self._journal.begin(self._number)
+        await self._stream.feed(sse.encode(data))
+        return [self._record(data, self._fate(data)), *_rejected(await self._rejection(data))]
+
+    def _record(self, data: bytes | None, fate: str) -> Record:
+        outputs, self._outputs = self._outputs, []
+        if fate == "dropped" and data is not None and (_type(data) or "").startswith("RUN_"):
+            self._ends[data] = self._number
+        late = [self._ends.pop(output) for output in outputs if output in self._ends]
+        return {
+            "n": self._number if data is not None else None,
+            "input": None if data is None else _text(data),
+            "outputs": [_text(output) for output in outputs],
+            "fate": fate,
+            "reasons": [reason.name for reason in self._journal.acting],
+            "released": self._journal.released + late,
+        }
+
+    async def _rejection(self, data: bytes) -> Rejection | None:
+        if not _tries(data):
+            return None
+        event = _event(data)
+        if event is None:
+            return await self._unprotected.take_unreadable(self._number)
+        return await self._unprotected.take(self._number, event)
+
+    def _fate(self, data: bytes) -> str:
+        if data in self._outputs:
+            return "same"
+        if not _tries(data):
+            return "silent"
+        if not self._outputs:
+            return "held" if self._journal.held else "dropped"
+        return "changed" if _type(data) in map(_type, self._outputs) else "replaced"
+
+    async def _write(self, chunk: bytes) -> None:
+        self._outputs += _frames(self._written.feed(chunk))
+
+
+def _frames(items: list[sse.Item]) -> list[bytes]:
+    return [item.data for item in items if isinstance(item, sse.Frame) and item.data is not None]
+
+
+def _rejected(rejection: Rejection | None) -> list[Record]:
+    return [] if rejection is None else [{"rejection": rejection._asdict()}]
+
+
+def _tries(data: bytes) -> bool:
+    """Whether a frame is meant to be an event, as `Stream` sees it."""
+    return data.lstrip(b" \t\n").startswith(b"{")
+
+
+def _event(data: bytes) -> Event | None:
+    try:
+        return Event.parse(data.replace(b"\n", b" "))
+    except MalformedEvent:
+        return None
+
+
+def _type(data: bytes) -> str | None:
+    event = _event(data)
+    return None if event is None else event.type
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
