@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
 from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, Each, each, touches
+from agui_middleware.filters.contract import Context, Each, each, overlook, touches
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
 _CONTENTS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT")
 _ENDS = ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END")
-_CHUNK = "REASONING_MESSAGE_CHUNK"
+_START, _CONTENT, _CHUNK = (f"REASONING_MESSAGE_{part}" for part in ("START", "CONTENT", "CHUNK"))
+_OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
 @each(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
@@ -42,19 +43,30 @@ def without_activity_texts(_: Context) -> Each:
     return show
 
 
-@touches(*OPENERS, *OTHERS, "REASONING_MESSAGE_CONTENT", _CHUNK)
+@touches(*OPENERS, *OTHERS, *_OTHER_CHUNKS, _CONTENT, _CHUNK, dozes=True)
 async def without_activity_reasoning(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 
     Its opening and its end stay: they close the chunks that 0.0.59, unlike the releases before it, puts together itself.
+    Content closes them too, so what may do so becomes another opening: 0.0.59 reads as many as come.
     """
     roster = Roster(None)
+    closed: set[str | None] = set()  # the subagents whose chunks are
+    overlook(events, _OTHER_CHUNKS)
     async for event in events:
-        type, id = event.head.type, event.head.messageId
+        type, id, tag = event.head.type, event.head.messageId, event.head.subagentRunId
+        owner = tag if isinstance(tag, str) else None
+        if type == _CHUNK or type in _OTHER_CHUNKS:
+            closed.discard(owner)
         if isinstance(id, str) and roster.roles.get(id) == "activity":
-            if type == "REASONING_MESSAGE_CONTENT":
-                continue
             if type == _CHUNK:
                 event = event.without("delta")
+            elif type == _CONTENT and owner in closed:
+                continue
+            elif type == _CONTENT:
+                event = event.replace(type=_START, role="reasoning").without("delta", "metadata")
+            if event.head.type == _START:
+                closed.add(owner)
+        overlook(events, () if closed else _OTHER_CHUNKS)
         roster.take(event)
         yield event

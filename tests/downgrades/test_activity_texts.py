@@ -1,6 +1,7 @@
 import pytest
 
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, made
+from tests.notation import stream as noted
 
 ACTIVITY: Json = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "plan", "content": {"x": 1}}
 SHOWN: Json = {"id": "a", "role": "activity", "activityType": "plan", "content": {"x": 1}}
@@ -40,6 +41,21 @@ def test_reasoning_is_read_from_1_0_0_on(client: StartClient, chunk: bool) -> No
     start: Json = {"type": "REASONING_MESSAGE_CHUNK", "messageId": "a", "delta": "hm"}
     events = [start] if chunk else streamed("REASONING")
     assert Minimal(client, "activity-reasoning").proves(ACTIVITY, *events).messages == [SHOWN]
+
+
+@pytest.mark.parametrize("tag", ["", " @s"])
+def test_reasoning_that_is_dropped_closes_chunks_all_the_same(client: StartClient, tag: str) -> None:
+    """A call that is continued behind it is another piece, with a name of its own."""
+    opened = f"AS a{tag}; GS a{tag}; KK c {{ look{tag}"
+    events = noted(f"{opened}; GC a x{tag}; KK c }} find{tag}; GE a{tag}")
+    end = Minimal(client, "activity-reasoning").proves(*events)
+    assert end.messages == Minimal(client, "activity-reasoning").original("1.0.0", *events).messages
+    written = [event["type"] for event in made("0.0.59", *events)]
+    assert written[2:] == ["TOOL_CALL_CHUNK", "REASONING_MESSAGE_START", "TOOL_CALL_CHUNK", "REASONING_MESSAGE_END"]
+
+
+def test_reasoning_that_closes_nothing_is_dropped() -> None:
+    assert made("0.0.59", *noted("AS a; GS a; GC a x; GC a y")) == noted("AS a; GS a")
 
 
 def test_a_text_that_an_activity_takes_the_id_of_is_closed(client: StartClient) -> None:
