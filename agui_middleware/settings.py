@@ -80,8 +80,9 @@ class Route(BaseModel):
     """What happens to the AG-UI streams of one path.
 
     - `path`: in Starlette's syntax (`/agent`, `/agents/{name}`, `/{rest:path}`), matched against the app's own path, without
-      `root_path`, as Starlette's `Route` matches it. A route that hides also takes its path with other slashes, repeated
-      or at the end, since some frameworks (Litestar) serve all of them alike.
+      `root_path`, as Starlette's `Route` matches it. A route that hides also takes its path in other spellings, since some
+      frameworks serve all of them alike: slashes repeated or at the end (Litestar), other cases (Express), and
+      parameters behind `;` (Java's servlets).
     - `methods`: HTTP methods, POST by default. A route that hides also takes the others, unless a route for them follows.
     - `visibility`: `auto`, or a value of `SubagentVisibility`. `auto` and `attributed` give a client from before 0.0.59,
       which cannot read subagents, `legacy_visibility`.
@@ -104,6 +105,7 @@ class Route(BaseModel):
     unadvertised: ReleaseOrCurrent | None = None
     enabled: bool = True
     _matcher: StarletteRoute = PrivateAttr()
+    _loose: StarletteRoute = PrivateAttr()
 
     @field_validator("path")
     @classmethod
@@ -115,12 +117,14 @@ class Route(BaseModel):
 
     def model_post_init(self, _: Any) -> None:
         self._matcher = StarletteRoute(self.path, _no_endpoint, methods=self.methods)
+        self._loose = StarletteRoute(self.path, _no_endpoint, methods=self.methods)
+        self._loose.path_regex = re.compile(self._matcher.path_regex.pattern, re.IGNORECASE)
 
     def matches(self, scope: Scope) -> Match:
         """`FULL` where path and method match, `PARTIAL` where only the path does. `scope` is an ASGI HTTP scope."""
         match = self._matcher.matches(scope)[0]
         if match is Match.NONE and self.hides:
-            spelled = (self._matcher.matches({**scope, "path": path})[0] for path in _other_slashes(scope["path"]))
+            spelled = (self._loose.matches({**scope, "path": path})[0] for path in _other_spellings(scope["path"]))
             match = next((match for match in spelled if match is not Match.NONE), match)
         return match
 
@@ -176,8 +180,8 @@ class Settings(BaseSettings):
         return (init_settings, env_settings, dotenv_settings, *files, file_secret_settings)
 
 
-def _other_slashes(path: str) -> Iterator[str]:
-    once = re.sub("/+", "/", path).rstrip("/")
+def _other_spellings(path: str) -> Iterator[str]:
+    once = re.sub("/+", "/", re.sub(";[^/]*", "", path)).rstrip("/")
     yield once
     yield once + "/"
 
