@@ -11,6 +11,8 @@ import click
 from agui_middleware import __version__
 
 COMMANDS = (
+    "check",
+    "demo",
     "explain",
     "rewrite",
 )

@@ -1,0 +1,61 @@
+"""What a release of @ag-ui/client reads to its end, without the middleware, and otherwise than 1.0.0 does."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from agui_middleware.checking.chunks import Piece, expanded, first_misplaced
+from agui_middleware.checking.finding import Finding
+from agui_middleware.checking.rules import READS_THINKING
+from agui_middleware.checking.tap import tapped
+from agui_middleware.client import ClientVersion
+from agui_middleware.downgrades import Downgrade, needed_by
+from agui_middleware.event import Event, EventType
+from agui_middleware.filters.contract import Context
+
+# Rows that change the events which are misread without them, and the types of those that tell so: all, or those that begin
+# again what the row keeps open from its first end on. Not among them are rows that a client refuses without, those that take
+# away what it does not look at, and those that only report what no rewriting can give it.
+_ALL: Final = frozenset(EventType)
+MISREAD_AS_CHANGED: Final[dict[str, frozenset[str]]] = {
+    "activity-reasoning": _ALL,
+    "activity-texts": _ALL,
+    "activity-updates": _ALL,
+    "binary-parts": _ALL,
+    "call-parents": _ALL,
+    "empty-state": _ALL,
+    "lost-parents": _ALL,
+    "patch-operations": _ALL,
+    "predicted-state": _ALL,
+    "raw-chunks": _ALL,
+    "reopened-calls": frozenset({"TOOL_CALL_START"}),
+    "reopened-texts": frozenset({"TEXT_MESSAGE_START"}),
+    "streamed-messages": _ALL,
+    "thinking": frozenset({"THINKING_TEXT_MESSAGE_START"}),
+}
+
+
+async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> list[Finding]:
+    """What `client` misreads, the first event of each shape, in the order of the stream.
+
+    `client` is one of `RELEASES`, or `None` for one that reads everything.
+    """
+    if client is None:
+        return []
+    pieces = await expanded(events, client)
+    found = []
+    for row in needed_by(client):
+        place = await _first_misread(pieces, row, client)
+        if row.name == "chunks":
+            place = await first_misplaced(events, client)
+        if place is not None:
+            found.append(Finding(place, events[place], row.name, row.why, row.since))
+    return sorted(found, key=lambda finding: finding.place)
+
+
+async def _first_misread(pieces: Sequence[Piece], row: Downgrade, client: ClientVersion) -> int | None:
+    types = MISREAD_AS_CHANGED.get(row.name)
+    if types is None or row.filter is None or (row.name == "thinking" and client == READS_THINKING):
+        return None
+    left = await tapped([piece.event for piece in pieces], [row.filter], Context(client))
+    changed = (p.place for p, out in zip(pieces, left, strict=False) if out != [p.event] and p.event.type in types)
+    return next(changed, None)

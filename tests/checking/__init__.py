@@ -1,0 +1,1 @@
+"""What `check` says of recorded streams, next to what clients make of them."""

@@ -1,0 +1,136 @@
+"""What `check` finds and counts, on streams small enough to be read."""
+
+import pytest
+
+from agui_middleware import ClientVersion
+from agui_middleware.checking import Finding, Report, Unreadable, Verdict, check
+from agui_middleware.testing import encode_events
+from tests.notation import stream
+
+RUN = "RS r; %s; RF r"
+
+
+async def report_on(events: str, release: str, visibility: str = "auto") -> Report:
+    return await check(encode_events(stream(events)), ClientVersion.parse(release), visibility)
+
+
+def told(findings: list[Finding]) -> list[tuple[int, str]]:
+    return [(finding.place, finding.shape) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("events", "release", "refused"),
+    [
+        ("SUB+ s; TS m @s; TE m; SUB- s", "0.0.58", [(1, "unknown-types"), (4, "unknown-types")]),
+        ("SUB+ s; TS m @s; TE m; SUB- s", "0.0.59", []),
+        ("KS c _ parentMessageId=null; KE c", "0.0.57", [(1, "null-parents")]),
+        ("KK c {} search _ parentMessageId=null", "0.0.57", [(1, "null-parents")]),
+        ("TS m; TS n; TE m; TE n", "0.0.36", [(2, "interleaving")]),
+        ("TS m; TS n; TE m; TE n", "0.0.37", []),
+        ("TK m a; STATE; TK m b", "0.0.36", []),
+        ("TS m; TK n a; TE m", "0.0.36", [(2, "interleaving")]),
+        ('TS m role="user"; TE m', "0.0.36", [(1, "text-roles")]),
+        ("RF r; RS r", "0.0.36", [(2, "several-runs")]),
+        ("RE x; RS r", "0.0.58", [(2, "runs-after-error")]),
+        ("STEP+ a; STEP+ a @s; STEP- a @s; STEP- a", "0.0.58", [(2, "subagents")]),
+        ("CUSTOM x", "0.0.30", [(2, "unchanged-runs")]),
+        ('TS m; TC m _ delta=""; TE m', "0.0.49", [(2, "empty-deltas")]),
+        ('KS c; KE c; KR c t content=[{"type":"text","text":"a"}]', "0.0.59", [(3, "result-parts")]),
+    ],
+)
+async def test_what_is_refused_is_told_with_its_place(
+    events: str, release: str, refused: list[tuple[int, str]]
+) -> None:
+    report = await report_on(RUN % events, release)
+    assert told(report.refused) == refused
+    assert all(finding.event is not None for finding in report.refused)
+    assert (report.verdict is Verdict.REFUSED) == bool(refused)
+
+
+@pytest.mark.parametrize(
+    ("events", "release", "misread"),
+    [
+        ("TK m a @s; TK n b @z; TK _ c @s; TK _ d @z", "0.0.58", [(3, "chunks")]),
+        ("TK m a @s; TK n b @z; TK _ c @s; TK _ d @z", "0.0.59", []),
+        ("KS c; KE c; KS c; KE c", "0.0.57", [(3, "reopened-calls")]),
+        ("KS c; KE c", "0.0.57", []),
+        ("TS m; TE m; TS m; TE m", "0.0.43", [(3, "reopened-texts")]),
+        ("STATE snapshot=null", "0.0.59", [(1, "empty-state")]),
+    ],
+)
+async def test_what_is_misread_is_told_with_its_place(
+    events: str, release: str, misread: list[tuple[int, str]]
+) -> None:
+    report = await report_on(RUN % events, release)
+    assert (told(report.refused), told(report.misread)) == ([], misread)
+    assert report.verdict is (Verdict.MISREAD if misread else Verdict.READ)
+
+
+async def test_the_middlewares_work_is_counted_by_type() -> None:
+    report = await report_on(RUN % "SUB+ s; TK m a @s; TK _ b @s; SUB- s; CUSTOM x", "0.0.58")
+    assert report.effect is not None
+    counted = {
+        type: (fates.unchanged, fates.changed, fates.dropped, fates.added)
+        for type, fates in report.effect.fates.items()
+    }
+    assert counted == {
+        "RUN_STARTED": (1, 0, 0, 0),
+        "SUBAGENT_STARTED": (0, 0, 1, 0),
+        "TEXT_MESSAGE_CHUNK": (0, 2, 0, 0),
+        "SUBAGENT_FINISHED": (0, 0, 1, 0),
+        "CUSTOM": (1, 0, 0, 0),
+        "RUN_FINISHED": (1, 0, 0, 0),
+        "TEXT_MESSAGE_CONTENT": (0, 0, 0, 1),
+        "TEXT_MESSAGE_END": (0, 0, 0, 1),
+    }
+    assert [loss.shape for loss in report.effect.losses] == ["subagents"]
+
+
+async def test_what_is_held_back_is_neither_dropped_nor_changed() -> None:
+    report = await report_on(RUN % "TS m; TS n; TC n b; TC m a; TE m; TE n", "0.0.36")
+    assert report.effect is not None
+    assert not report.effect.changes
+
+
+async def test_reasoning_that_becomes_thinking_is_changed() -> None:
+    report = await report_on(RUN % "SPAN+ g; GS g; GC g hm; GE g; SPAN- g", "0.0.44")
+    assert report.effect is not None
+    reasoning = [fates for type, fates in report.effect.fates.items() if type.startswith("REASONING_")]
+    assert [(fates.changed, fates.dropped) for fates in reasoning] == [(1, 0)] * 5
+
+
+async def test_hidden_that_cannot_be_told_ends_the_run() -> None:
+    report = await check(b'data: {"type":"MESSAGES_SNAPSHOT","messages":{}}\n\n', None, "hidden")
+    assert report.effect is None
+
+
+EVENTS = encode_events(stream("RS r; TS m; TE m; RF r"))
+
+
+async def test_the_framing_is_looked_at() -> None:
+    assert told((await check(EVENTS.replace(b"\n", b"\r\n"), None)).refused) == [(0, "framing")]
+    assert told((await check(EVENTS + b"data: [DONE]\n\n", None)).refused) == [(4, "framing")]
+    spaceless = EVENTS.replace(b"data: ", b"data:")
+    assert (await check(spaceless, ClientVersion(0, 0, 43))).verdict is Verdict.READ
+    assert told((await check(spaceless, ClientVersion(0, 0, 42))).misread) == [(0, "framing")]
+    assert told((await check(spaceless, ClientVersion(0, 0, 30))).refused) == [(0, "framing")]
+    assert told((await check(b": nothing\n\n", ClientVersion(0, 0, 30))).refused) == [(0, "framing")]
+
+
+async def test_one_object_a_line_has_no_framing() -> None:
+    lines = EVENTS.replace(b"data: ", b"").replace(b"\n\n", b"\r\n")
+    report = await check(lines, ClientVersion(0, 0, 58))
+    assert (report.events, report.verdict) == (4, Verdict.READ)
+
+
+@pytest.mark.parametrize(
+    ("recording", "said"),
+    [
+        (b'{"type":"RAW","event":1}\n{"type":1}\n', "line 2 is no AG-UI event: no string member 'type'"),
+        (b'data: {"type":"RAW","event":1}\n\ndata: {"type"\n\n', "event 2 is no AG-UI event"),
+        (EVENTS.replace(b"\n\n", b"\n"), "event 1 is no AG-UI event"),
+    ],
+)
+async def test_what_is_no_event_is_unreadable(recording: bytes, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        await check(recording, None)
