@@ -14,7 +14,9 @@ COMMANDS = (
     "check",
     "demo",
     "explain",
+    "proxy",
     "rewrite",
+    "serve",
 )
 
 

@@ -27,10 +27,11 @@ def as_stream(recording: bytes) -> bytes:
     if text.startswith(b"{"):
         return b"".join(map(sse.encode, _lines(recording)))
     decoder = sse.Decoder(MAX_BYTES)
-    data = [item.data for item in (*decoder.feed(recording), *decoder.finish()) if isinstance(item, sse.Frame)]
-    if not any(_fault(one) is None for one in data if one is not None):
-        found = f"no event in {len(data)} frames" if data else "no line that begins with data:"
-        raise UnreadableRecording(f"This is no stream of AG-UI events: there is {found}. It takes SSE and NDJSON.")
+    items = [*decoder.feed(recording), *decoder.finish()]
+    data = [item.data for item in items if isinstance(item, sse.Frame) and item.data is not None]
+    if all(_fault(one) for one in data):
+        found = f"its {len(data)} frames hold no event" if data else "no line begins with data:"
+        raise UnreadableRecording(f"This is no stream of AG-UI events: {found}. It takes SSE and NDJSON.")
     return recording
 
 

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from agui_middleware.checking.refusals import refusals
 from agui_middleware.client import ClientVersion
-from agui_middleware.event import Event
+from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT
+from agui_middleware.event import Event, EventType
 
 KEPT = 20_000
 """How many events are looked at, and kept for that."""
@@ -33,6 +34,8 @@ class Unprotected:
 
     def __init__(self, client: ClientVersion | None) -> None:
         self._client = client
+        parse = ClientVersion.parse
+        self._known = {type for type in EventType if client is None or parse(KNOWN_SINCE.get(type, "0.0.0")) <= client}
         self._events: list[Event] = []
         self._numbers: list[int] = []
         self._told = False
@@ -43,11 +46,7 @@ class Unprotected:
             return None
         self._events.append(event)
         self._numbers.append(n)
-        return (
-            await self.finish()
-            if event.type in {finding.shape for finding in await refusals([event], self._client)}
-            else None
-        )
+        return await self.finish() if self._is_unknown(event) else None
 
     async def take_unreadable(self, n: int) -> Rejection | None:
         """The same for what tries to be an event and fails."""
@@ -63,6 +62,11 @@ class Unprotected:
         if not found:
             return None
         self._told = True
-        place, _, shape, why, since = found[0]
-        type = self._events[place].type
-        return Rejection(self._numbers[place], type, why, since, UNKNOWN_TYPE if shape == type else None)
+        place, _, _, why, since = found[0]
+        n, event = self._numbers[place], self._events[place]
+        self._numbers, self._events = [], []
+        return Rejection(n, event.type, why, since, UNKNOWN_TYPE if self._is_unknown(event) else None)
+
+    def _is_unknown(self, event: Event) -> bool:
+        tolerant = self._client is None or self._client >= TOLERANT
+        return not tolerant and event.type not in self._known
