@@ -1,0 +1,68 @@
+"""`agui-middleware proxy`."""
+
+import ssl
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agui_middleware.cli.server import extra, run, server_options, wrap
+
+
+@click.command()
+@click.option("--upstream", required=True, metavar="URL", envvar="AGUI_UPSTREAM", help="The AG-UI server behind.")
+@server_options
+@click.option(
+    "--connect-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    envvar="AGUI_CONNECT_TIMEOUT",
+    help="Seconds until a connection to the upstream has to be there.",
+)
+@click.option(
+    "--idle-timeout",
+    type=click.FloatRange(min=0),
+    default=300.0,
+    show_default=True,
+    envvar="AGUI_IDLE_TIMEOUT",
+    help="Seconds for which the upstream may say nothing; 0 for any time. A stream as such may take any time.",
+)
+@click.option(
+    "--trust-forwarded", is_flag=True, envvar="AGUI_TRUST_FORWARDED", help="Believe X-Forwarded-* and Forwarded."
+)
+@click.option(
+    "--ca-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    envvar="AGUI_CA_FILE",
+    help="Certificates (PEM) that vouch for an https upstream, instead of the public ones.",
+)
+def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path | None, **options: Any) -> None:
+    """Serve the AG-UI server at --upstream, in whatever language, to every client.
+
+    Every request is passed on, with its path behind that of the URL; streams are rewritten as the settings say, which come
+    from the environment and from files.
+    """
+    with extra("proxy", "httpx", "httpcore"):
+        from agui_middleware.proxy import Proxy
+    given = {name: options.pop(name) for name in ("connect_timeout", "trust_forwarded")}
+    try:
+        given["ssl_context"] = ssl.create_default_context(cafile=ca_file) if ca_file else None
+        behind = Proxy(upstream, idle_timeout=idle_timeout or None, **given)
+    except (ValueError, ssl.SSLError) as error:
+        raise click.UsageError(str(error)) from None
+    # Who asks, which software answers and when are headers of the upstream's.
+    run(_quietly(wrap(behind, config)), **options, proxy_headers=False, server_header=False, date_header=False)
+
+
+def _quietly(app: ASGIApp) -> ASGIApp:
+    """Spares the log a traceback for each upstream that breaks off: a server breaks off too where a response has no end."""
+    from agui_middleware.proxy import UpstreamBrokeOff
+
+    async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(UpstreamBrokeOff):
+            await app(scope, receive, send)
+
+    return quiet

@@ -1,0 +1,178 @@
+"""The commands that serve: what they serve, and what they say when they cannot."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import uvicorn
+from click.testing import CliRunner, Result
+
+from agui_middleware.cli import cli
+from agui_middleware.testing import encode_events
+from tests.notation import stream
+from tests.proxy.commands import command
+from tests.proxy.servers import http
+from tests.proxy.upstream import EVENTS, LAST, chunk, listening, whole
+
+SETTINGS = '[[routes]]\npath = "/public"\nvisibility = "hidden"\n'
+TAGGED = encode_events(stream("RS r; SUB+ s; TS n @s; TC n psst @s; TE n @s; SUB- s; RF r"))
+HIDDEN = encode_events(stream("RS r; RF r"))
+APP = f"""
+from starlette.applications import Starlette
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+async def agent(_):
+    return StreamingResponse(iter([{TAGGED!r}]), media_type="text/event-stream")
+
+app = Starlette(routes=[Route("/public", agent, methods=["POST"])])
+number = 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with an app and settings in it."""
+    (tmp_path / "some_agent.py").write_text(APP)
+    (tmp_path / "hide.toml").write_text(SETTINGS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    return tmp_path
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What uvicorn was asked to run, instead of running it."""
+    runs: list[dict[str, Any]] = []
+    monkeypatch.setattr(uvicorn, "run", lambda app, **options: runs.append({"app": app, **options}))
+    return runs
+
+
+def invoke(*words: str, **environment: str) -> Result:
+    return CliRunner().invoke(cli, words, env=environment)
+
+
+def test_serve_serves_the_app_as_the_settings_say(folder: Path) -> None:
+    with command("serve", "some_agent:app", "--config", "hide.toml", folder=folder) as url:
+        assert httpx.post(f"{url}/public", trust_env=False, verify=False).content == HIDDEN
+
+
+async def test_proxy_serves_the_upstream_as_the_settings_say(folder: Path) -> None:
+    (folder / "agui_middleware.toml").write_text(SETTINGS)  # which is read without being named
+    async with listening() as upstream, http() as client, anyio.create_task_group() as tasks:
+
+        async def respond() -> None:
+            connection = await upstream.connection()
+            await connection.send(whole(b"not found", b"server: node", b"date: then", status=b"404 Not Found"))
+            await (await connection.head()).send(EVENTS + chunk(TAGGED) + LAST)
+            await (await connection.head()).send(EVENTS + chunk(b"data: {"))
+            await connection.stream.aclose()
+
+        tasks.start_soon(respond)
+        with command("proxy", folder=folder, AGUI_UPSTREAM=f"{upstream.url}/base") as url:
+            missing = await client.get(url)
+            assert (missing.status_code, missing.headers.get_list("server")) == (404, ["node"])
+            assert missing.headers.get_list("date") == ["then"]
+            assert (await client.post(f"{url}/public")).content == HIDDEN
+            with pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"):
+                await client.post(f"{url}/public")
+    log = (folder / "log").read_text()
+    assert f"the upstream broke off a response to POST {upstream.url}/base/public" in log
+    assert "Traceback" not in log
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("serve", "nowhere:app"), 'Could not import module "nowhere"'),
+        (("serve", "some_agent:nothing"), 'Attribute "nothing" not found in module "some_agent"'),
+        (("serve", "some_agent"), 'must be in format "<module>:<attribute>"'),
+        (("serve", "some_agent:number"), "'some_agent:number' is no ASGI app: it cannot be called"),
+        (("serve", "some_agent:app", "--port", "65536"), "65536 is not in the range 0<=x<=65535"),
+        (("serve", "some_agent:app", "--config", "nowhere.toml"), "'nowhere.toml' does not exist"),
+        (("proxy",), "Missing option '--upstream'"),
+        (("proxy", "--upstream", "agent:3000"), "'agent:3000' is not of the form 'http://host:port/path'"),
+        (("proxy", "--upstream", "https://agent", "--ca-file", "some_agent.py"), "no certificate or crl found"),
+        (("proxy", "--upstream", "http://agent", "--connect-timeout", "0"), "0.0 is not in the range x>0"),
+    ],
+)
+def test_wrong_words_say_what_is_allowed(folder: Path, words: tuple[str, ...], said: str) -> None:
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert said.casefold() in " ".join(result.output.split()).casefold()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            '[[routes]]\nvisibility = "none"',
+            "routes.0.visibility: Input should be 'auto', 'attributed', 'inline' or 'hidden' (it is 'none')",
+        ),
+        (
+            'unadvertised = "new"',
+            "unadvertised: 'current' or a release of @ag-ui/client, such as '0.0.58' (it is 'new')",
+        ),
+        ("max_event_bytes = 0\nother = 1", "max_event_bytes: Input should be greater than 0 (it is 0)"),
+        ("max_event_bytes = 0\nother = 1", "other: Extra inputs are not permitted (it is 1)"),
+        ('[[routes]]\nfilters = ["mine"]', "routes.0.filters.0: no filter is named 'mine'"),
+        ("routes = ", "wrong.toml is no TOML: Invalid value"),
+    ],
+)
+def test_wrong_settings_name_the_field_and_what_it_allows(folder: Path, settings: str, said: str) -> None:
+    (folder / "wrong.toml").write_text(settings)
+    for words in (("serve", "some_agent:app"), ("proxy", "--upstream", "http://agent")):
+        result = invoke(*words, "--config", "wrong.toml")
+        assert result.exit_code == 2
+        assert said in result.output
+
+
+def test_wrong_settings_of_the_environment_are_named(folder: Path) -> None:
+    result = invoke("serve", "some_agent:app", AGUI_ROUTES="[")
+    assert result.exit_code == 2
+    assert 'error parsing value for field "routes"' in result.output
+
+
+def test_a_file_that_is_named_is_the_only_one(folder: Path, served: list[dict[str, Any]]) -> None:
+    """The environment comes before it, and a pyproject.toml can be named too."""
+    (folder / "agui_middleware.toml").write_text("warn = false\n")
+    (folder / "pyproject.toml").write_text("[tool.agui_middleware]\nmax_event_bytes = 5\n")
+    for config in ("hide.toml", "pyproject.toml"):
+        invoke("serve", "some_agent:app", "--config", config, AGUI_DEBUG="true")
+    first, second = (run["app"].settings for run in served)
+    assert (first.warn, first.debug, first.max_event_bytes > 5) == (True, True, True)
+    assert [route.path for route in first.routes] == ["/public"]
+    assert (second.warn, second.debug, second.max_event_bytes) == (True, True, 5)
+
+
+def test_options_come_from_the_environment_too(folder: Path, served: list[dict[str, Any]]) -> None:
+    environment = {"AGUI_UPSTREAM": "http://agent", "AGUI_HOST": "0.0.0.0", "AGUI_PORT": "80", "AGUI_IDLE_TIMEOUT": "0"}
+    assert invoke("proxy", **environment).exit_code == 0
+    [run] = served
+    assert (run["host"], run["port"]) == ("0.0.0.0", 80)
+
+
+def test_a_port_that_is_taken_is_told(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        words = ["serve", "some_agent:app", "--port", str(taken.getsockname()[1])]
+        result = subprocess.run([sys.executable, "-m", "agui_middleware", *words], capture_output=True, text=True)
+    assert result.returncode in (1, 3)  # which it is is uvicorn's affair
+    assert "address already in use" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("words", [("serve", "some_agent:app"), ("proxy", "--upstream", "http://agent")])
+@pytest.mark.parametrize("missing", ["uvicorn", "httpx"])
+def test_what_is_not_installed_is_named(words: tuple[str, ...], missing: str) -> None:
+    script = f"import sys; sys.modules[{missing!r}] = None; from agui_middleware.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    if words[0] == "serve" and missing == "httpx":
+        assert "Could not import module" in result.stderr  # it came as far as that
+    else:
+        assert result.returncode == 1
+        assert f"Error: this needs {missing}: pip install 'agui-middleware[proxy]'" in result.stderr
