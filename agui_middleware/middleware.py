@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ParamSpec
 
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import client as clients
 from agui_middleware import headers
+from agui_middleware.choice import STATE, Choice
 from agui_middleware.client import ClientVersion
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.plan import Plan, make_plan
@@ -18,6 +19,7 @@ from agui_middleware.stream import Stream, Write
 
 logger = logging.getLogger("agui_middleware")
 
+Told = ParamSpec("Told")
 Identify = Callable[[Scope], "ClientVersion | str | None"]
 
 _EVERY_PATH = Route()
@@ -30,6 +32,8 @@ class AGUIMiddleware:
     - `filters`: the filters that routes name, by name.
     - `identify`: tells the release of @ag-ui/client from the ASGI scope, instead of headers, query and body; `None` for a
       client that does not say.
+    - `on_plan`: called with the ASGI scope and the `Choice` (route, client and plan) for each response that is an event
+      stream, before its first event. The app finds the same object as `request.state.agui`.
     - `on_loss`: called with each `Loss`, once a response and shape, whether it is logged or not.
 
     Raises `ValueError` where a route names a filter that is not in `filters`. Everything that is not a response with status
@@ -43,11 +47,13 @@ class AGUIMiddleware:
         *,
         filters: Mapping[str, Filter] | None = None,
         identify: Identify | None = None,
+        on_plan: Callable[[Scope, Choice], None] | None = None,
         on_loss: Callable[[Loss], None] | None = None,
     ) -> None:
         self.app = app
         self.settings = settings = Settings() if settings is None else settings
         self._identify = identify
+        self._on_plan = on_plan
         self._on_loss = on_loss
         self._routes = settings.routes or [_EVERY_PATH]
         self._filters = [_resolve(index, route, filters or {}) for index, route in enumerate(self._routes)]
@@ -62,15 +68,26 @@ class AGUIMiddleware:
         route = self._routes[index]
         client, certain = self._client(route, scope)
         plan = self._plan(index, client)
+        body = Body(receive, self.settings.max_event_bytes)
+
+        def choose() -> Plan:
+            spoken = None if certain else clients.from_body(body.so_far())
+            return plan if spoken is None else self._plan(index, clients.known(spoken))
+
+        choice = Choice(route, plan, choose)
+        scope.setdefault("state", {})[STATE] = choice  # where servers and Starlette keep what is the request's own
         if not (plan.rewrites or self.settings.fix_framing or not certain):
+            choice.settle()
             await self.app(scope, receive, send)
             return
         inner = readable(scope) if plan.rewrites or not certain else scope
-        body = Body(receive, self.settings.max_event_bytes)
 
         def choose_plan() -> Plan:
-            spoken = None if certain else clients.from_body(body.take())
-            return plan if spoken is None else self._plan(index, clients.known(spoken))
+            chosen = choice.settle()
+            body.drop()
+            if self._on_plan is not None:
+                _tell("plan", self._on_plan, scope, choice)
+            return chosen
 
         def make_stream(plan: Plan, write: Write) -> Stream:
             limit, debug = self.settings.max_event_bytes, self.settings.debug
@@ -79,7 +96,10 @@ class AGUIMiddleware:
 
         vary = self.settings.headers if route.client is None and self._identify is None else []
         responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, route.hides)
-        await responder.run(self.app, inner, receive if certain else body.receive)
+        try:
+            await responder.run(self.app, inner, receive if certain else body.receive)
+        finally:
+            choice.settle()
 
     def _match(self, scope: Scope) -> int | None:
         """The route that decides. One that hides takes any method of its path that no other route takes."""
@@ -127,12 +147,9 @@ class AGUIMiddleware:
 
     def _report_loss(self, loss: Loss) -> None:
         if self.settings.warn:
-            logger.warning("%s", loss)
+            logger.warning("%s", loss, extra=loss.fields)
         if self._on_loss is not None:
-            try:
-                self._on_loss(loss)
-            except Exception:
-                logger.exception("the hook for losses raised")
+            _tell("loss", self._on_loss, loss)
 
     def _report_compressed(self, coding: str) -> None:
         message = "a stream compressed with %s passes unread; put the compression outside AGUIMiddleware"
@@ -163,10 +180,13 @@ class Body:
             self._parts.append(part)
         return message
 
-    def take(self) -> bytes:
-        """What was read so far; nothing where it was more than the bound. It is kept no longer, nor is what comes later."""
-        parts, self._parts, self._limit = self._parts, [], 0
-        return b"".join(parts)
+    def so_far(self) -> bytes:
+        """What was read so far; nothing where it was more than the bound."""
+        return b"".join(self._parts)
+
+    def drop(self) -> None:
+        """Keep it no longer, nor what comes later."""
+        self._parts, self._limit = [], 0
 
 
 def readable(scope: Scope) -> Scope:
@@ -174,6 +194,14 @@ def readable(scope: Scope) -> Scope:
     extensions: dict[str, Any] = scope.get("extensions") or {}
     kept = {name: value for name, value in extensions.items() if name not in headers.UNREAD_EXTENSIONS}
     return {**scope, "headers": headers.for_readable_body(scope.get("headers", ())), "extensions": kept}
+
+
+def _tell(what: str, hook: Callable[Told, None], *args: Told.args, **kwargs: Told.kwargs) -> None:
+    """Call a hook. One that raises is logged, and costs the stream nothing."""
+    try:
+        hook(*args, **kwargs)
+    except Exception:
+        logger.exception("the hook on_%s raised", what)
 
 
 def _resolve(index: int, route: Route, named: Mapping[str, Filter]) -> list[Filter]:

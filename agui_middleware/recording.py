@@ -137,4 +137,4 @@ def _step(step: Awaitable[None]) -> None:
 
 
 def _log_loss(loss: Loss) -> None:
-    logger.warning("%s", loss)
+    logger.warning("%s", loss, extra=loss.fields)

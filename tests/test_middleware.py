@@ -13,6 +13,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Route, Settings
+from agui_middleware.choice import Choice
 from agui_middleware.filters.contract import Loss
 from agui_middleware.middleware import Body
 from agui_middleware.testing import encode_events
@@ -323,10 +324,11 @@ async def test_a_body_is_not_kept_behind_the_start() -> None:
     body = Body(receive, 100)
     for _ in range(3):
         await body.receive()
-    assert body.take() == b"{}"
+    assert body.so_far() == b"{}"
+    body.drop()
     assert (await body.receive())["body"] == b"later"
     assert (await body.receive())["type"] == "http.disconnect"
-    assert body.take() == b""
+    assert body.so_far() == b""
 
 
 async def test_where_the_body_cannot_change_anything_receive_is_the_servers_own() -> None:
@@ -464,6 +466,17 @@ async def test_a_loss_is_logged_once_a_response_and_shape_and_told_to_the_hook(
     assert [loss.shape for loss in losses] == ["subagents"] * 2
 
 
+async def test_a_loss_has_fields_for_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    await ask(AGUIMiddleware(AGENT, Settings(routes=[Route(path="/agent")], unadvertised="0.0.58")))
+    [record] = caplog.records
+    assert {name: vars(record)[name] for name in ("route", "client", "shape", "since")} == {
+        "route": "/agent",
+        "client": "0.0.58",
+        "shape": "subagents",
+        "since": "0.0.59",
+    }
+
+
 async def test_losses_can_be_silenced_and_the_hook_still_hears_of_them(caplog: pytest.LogCaptureFixture) -> None:
     losses: list[Loss] = []
     await ask(AGUIMiddleware(AGENT, Settings(unadvertised="0.0.58", warn=False), on_loss=losses.append))
@@ -477,7 +490,66 @@ async def test_a_hook_that_raises_is_logged_and_costs_nothing(caplog: pytest.Log
 
     app = AGUIMiddleware(AGENT, Settings(unadvertised="0.0.58", warn=False), on_loss=raises)
     assert (await ask(app)).body == INLINE
-    assert caplog.messages == ["the hook for losses raised"]
+    assert caplog.messages == ["the hook on_loss raised"]
+
+
+async def test_the_plan_is_told_to_the_hook_once_a_stream(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[tuple[Scope, Choice]] = []
+    routes = [Route(path="/agent"), Route(path="/public", visibility="hidden")]
+    app = AGUIMiddleware(AGENT, Settings(routes=routes), on_plan=lambda *said: told.append(said))
+    exchanges = [await ask(app, path, headers=[(NAME, b"0.0.58")]) for path in ("/agent", "/public", "/other")]
+    assert [scope for scope, _ in told] == [exchange.scope for exchange in exchanges[:2]]
+    assert [choice.route for _, choice in told] == routes
+    assert [choice.plan.summary for _, choice in told] == [
+        "client=0.0.58; subagents=inline",
+        "client=0.0.58; subagents=hidden",
+    ]
+
+    def raises(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    app = AGUIMiddleware(AGENT, Settings(unadvertised="0.0.58", warn=False), on_plan=raises)
+    assert (await ask(app)).body == INLINE
+    assert caplog.messages[-1] == "the hook on_plan raised"
+
+
+async def test_a_response_that_is_no_stream_has_no_plan_to_tell_of() -> None:
+    told: list[Any] = []
+    await ask(AGUIMiddleware(PlainTextResponse("no stream"), on_plan=lambda *said: told.append(said)))
+    assert told == []
+
+
+async def test_the_app_sees_the_choice_in_its_state() -> None:
+    seen: list[Any] = []
+
+    async def agent(request: Request) -> Response:
+        choice = request.state.agui
+        seen.append((choice.route.path, choice.client))
+        await request.body()
+        seen.append(choice.client)
+        return StreamingResponse(iter([ATTRIBUTED]), media_type="text/event-stream")
+
+    starlette = Starlette(routes=[StarletteRoute("/agent", agent, methods=["POST"])])
+    old = ClientVersion.parse("0.0.58")
+    app = AGUIMiddleware(starlette, Settings(routes=[Route(path="/agent")], unadvertised="0.0.58"))
+    await ask(app, headers=[(NAME, b"0.0.45")])
+    await ask(app)
+    newer = await ask(app, body=[b'{"protocolVersion":"1.0"}'])
+    assert seen == [
+        ("/agent", ClientVersion.parse("0.0.45")),
+        ClientVersion.parse("0.0.45"),
+        ("/agent", old),
+        old,
+        ("/agent", old),
+        ClientVersion.parse("1.0.0"),
+    ]
+    assert newer.scope["state"]["agui"].client == ClientVersion.parse("1.0.0")
+
+
+async def test_what_is_done_nothing_for_has_a_choice_too() -> None:
+    exchange = await ask(AGUIMiddleware(AGENT, Settings(fix_framing=False)))
+    assert exchange.scope["state"]["agui"].client is None
+    assert not exchange.scope["state"]["agui"].plan.rewrites
 
 
 async def test_what_a_route_takes_from_everybody_is_no_loss(caplog: pytest.LogCaptureFixture) -> None:

@@ -80,6 +80,17 @@ class Loss:
         self.since = since
         self.context = context
 
+    @property
+    def fields(self) -> dict[str, str | None]:
+        """The report as `route` (its path), `client`, `shape` and `since`: for log records and metrics."""
+        route, client = self.context.route, self.context.client
+        return {
+            "route": None if route is None else route.path,
+            "client": None if client is None else str(client),
+            "shape": self.shape,
+            "since": self.since,
+        }
+
     def __str__(self) -> str:
         kept = f"; @ag-ui/client {self.since} and newer keep it" if self.since else ""
         client = f" for @ag-ui/client {self.context.client}" if self.context.client else ""
