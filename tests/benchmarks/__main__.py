@@ -1,47 +1,53 @@
 """`python -m tests.benchmarks`: what the middleware costs, as ratios of one run.
 
-Prints a table and, with `--json FILE`, writes it. `--short` takes fewer rounds and fails where a ratio is clearly worse than
-the committed one in `baseline.json`; `--write-baseline` commits those of this run.
+Prints tables and, with `--json FILE`, writes all of it. `--short` is for CI: fewer rounds, and it fails where a ratio is
+clearly worse than the committed one in `baseline.json`; `--write-baseline` commits those of this run.
 """
 
 import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.growth import growth, memory
-from tests.benchmarks.per_event import Result, bare_inner, real_inner
+import uvloop
+
+from tests.benchmarks import growth, instructions, per_event, sockets
 from tests.benchmarks.timing import Spread
 
 BASELINE = Path(__file__).parent / "baseline.json"
 # Machines differ even in their ratios; what is worth stopping a change for is a good deal more than that.
-CLEARLY_WORSE = 2.0
+CLEARLY_WORSE = 1.6
 # Of these contenders on token deltas, what they add as a share of what the floor and a naive wrapper add.
 WATCHED = ("inline", "hidden", "0.0.58", "0.0.45", "0.0.36")
+DELTAS = ("parent's deltas", "subagent's deltas")
 
 
-def show(result: Result) -> None:
-    for stream, contenders in result.items():
-        print(f"\n{stream}")
-        for name, costs in contenders.items():
-            ratios = "  ".join(f"x{other} {spread:.2f}" for other, spread in costs.items() if other != "added")
-            print(f"  {name:12} adds {costs['added']:.2f} us an event  {ratios}")
+def show(title: str, rows: Mapping[str, Mapping[str, Spread | float]]) -> None:
+    """A table: a row a contender, a column a comparison."""
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    print(f"\n{title:24}" + "".join(f"{column:>24}" for column in columns))
+    for name, row in rows.items():
+        print(f"  {name:22}" + "".join(f"{_cell(row.get(column)):>24}" for column in columns))
 
 
-def watched(result: Result) -> dict[str, float]:
+def _cell(value: Spread | float | None) -> str:
+    return "" if value is None else f"{value:.2f}" if isinstance(value, Spread) else f"{value:,.2f}"
+
+
+def watched(result: per_event.Result) -> dict[str, float]:
     """The ratios that a change may not worsen, by name."""
     return {
-        f"{stream}: {name} / {other}": round(contenders[name][other].median, 2)
-        for stream, contenders in result.items()
-        if "delta" in stream
+        f"{stream}: {name} / {other}": round(result[stream][name][other].median, 2)
+        for stream in DELTAS
         for name in WATCHED
         for other in ("floor", "naive json")
     }
 
 
-def worse(now: dict[str, float]) -> list[str]:
+def worse(now: Mapping[str, float]) -> list[str]:
     before: dict[str, float] = json.loads(BASELINE.read_text())
     return [f"{name}: {now[name]}, was {was}" for name, was in before.items() if now[name] > CLEARLY_WORSE * was]
 
@@ -52,22 +58,57 @@ def plain(value: Any) -> Any:
     return {name: plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
-async def main() -> int:
+def in_process(rounds: int) -> dict[str, Any]:
+    """Everything that a response costs between the app and the server, and how that grows."""
+    report: dict[str, Any] = {
+        "apps": asyncio.run(per_event.real_inner(rounds)),
+        "one event": asyncio.run(per_event.whole(rounds)),
+        "growth": asyncio.run(growth.growth()),
+        "peak KiB": asyncio.run(growth.memory()),
+    }
+    for inner, row in report["apps"].items():
+        show(f"as a share of {inner}", {inner: row})
+    show("a response of one event", {"over StreamingResponse": report["one event"]})
+    for what, row in report["growth"].items():
+        show(f"us, by {what}", {"inline": row})
+    show("peak KiB of one stream", {"inline": report["peak KiB"]})
+    return report
+
+
+def over_sockets() -> dict[str, Any]:
+    report: dict[str, Any] = {"streams": uvloop.run(sockets.measure(5, 4.0)), "memory": uvloop.run(sockets.memory())}
+    for streams, rows in report["streams"].items():
+        show(f"{streams} at once", rows)
+    show("KiB an open stream", {"resident": report["memory"]})
+    return report
+
+
+def counted() -> dict[str, Any]:
+    if not instructions.available():
+        print("\nvalgrind is not installed: no instructions are counted")
+        return {}
+    report = instructions.measure()
+    for stream, counts in report.items():
+        show(f"instructions: {stream}", {name: {"an event": count} for name, count in counts.items()})
+    return {"instructions": report}
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--write-baseline", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rounds = 15 if options.short else 101
-    result = await bare_inner(rounds)
-    show(result)
+    rounds = 15 if options.short else 61
+    result = asyncio.run(per_event.bare_inner(rounds, only=DELTAS if options.short else per_event.STREAMS))
+    for stream, rows in result.items():
+        show(f"{stream}, an event", rows)
     now = watched(result)
-    report: dict[str, Any] = {"per event": plain(result), "watched": now}
+    report: dict[str, Any] = {"per event": result, "watched": now}
     if not options.short:
-        report |= {"apps": plain(await real_inner(rounds)), "growth": await growth(), "memory": await memory()}
-        print(json.dumps({name: report[name] for name in ("apps", "growth", "memory")}, indent=1))
+        report |= in_process(rounds) | {"sockets": over_sockets()} | counted()
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1))
+        options.json.write_text(json.dumps(plain(report), indent=1) + "\n")
     if options.write_baseline:
         BASELINE.write_text(json.dumps(now, indent=1) + "\n")
     slower = worse(now) if options.short else []
@@ -77,4 +118,4 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    sys.exit(main())
