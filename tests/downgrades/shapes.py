@@ -77,6 +77,8 @@ SHAPES: dict[str, Shape] = {
     "removed-reasoning": Shape([*noted("GS g; GC g a; GE g"), _told(_USER, _REASONING)]),
     "snapshot-order": Shape(noted("TS m; TC m hello; TE m; TS n; TC n hello; TE n; SNAP n m")),
     "result-order": Shape(noted("KS c; TS m; TC m a; TE m; KE c; KR c t")),
+    "part-members": Shape([_told(_asked({**_TEXT_PART, "id": "p", "metadata": {"k": 1}}))]),
+    "tool-errors": Shape([_told({"id": "a", "role": "assistant", "toolCalls": [_CALL]}, {**_ANSWER, "error": "no"})]),
     "protocol-version": Shape([{**STARTED, "protocolVersion": "1.0"}, _STATE, FINISHED], whole=True),
     "encrypted-value-types": Shape([_told(_USER), _value(encryptedValueType="vendor/1")]),
     "protocol-1.1": Shape([{**STARTED, "protocolVersion": "1.1"}, _STATE, FINISHED], whole=True),
@@ -86,7 +88,6 @@ SHAPES: dict[str, Shape] = {
     "unknown-members": Shape([_told(_USER, {"id": "x", "role": "oracle", "content": "so be it"})]),
     "binary-parts": Shape([_told(_asked(_TEXT_PART, {"type": "binary", "mimeType": "image/png", "url": "a"}))]),
     "file-sources": Shape([_told(_asked(_TEXT_PART, _media("file")))]),
-    "part-members": Shape([_told(_asked({**_TEXT_PART, "id": "p", "metadata": {"k": 1}}))]),
     "patch-operations": Shape(
         [
             _STATE,
@@ -108,7 +109,6 @@ SHAPES: dict[str, Shape] = {
     "user-parts": Shape([_told(_asked(_TEXT_PART, _TEXT_PART))]),
     "input-echo": Shape([_echo(_USER, tools=[], context=[]), _STATE, FINISHED], whole=True),
     "thinking-events": Shape([_STATE, {"type": "THINKING_START"}, {"type": "THINKING_END"}]),
-    "tool-errors": Shape([_told({"id": "a", "role": "assistant", "toolCalls": [_CALL]}, {**_ANSWER, "error": "no"})]),
     "results": Shape(noted("KS c; KE c; KR c t")),
     "predicted-state": Shape(
         [
