@@ -147,7 +147,7 @@ function survived(client, rows) {
   const differing = rows.filter(({ name }) => name !== "visibility");
   if (differing.length === 0) return [element("p", { class: "quiet" }, `${client} reads this run as it is sent.`)];
   const list = element("ul", {}, ...differing.map(({ why }) => element("li", {}, why)));
-  return [element("p", { class: "quiet" }, `Nothing is known here for which ${client} rejects this run. It shows it otherwise than it was meant, though:`), list];
+  return [element("p", { class: "quiet" }, `Nothing is known here for which ${client} rejects this run. What is changed for it nevertheless:`), list];
 }
 
 function explained({ name, why, since, count }) {
