@@ -1,5 +1,6 @@
 """What an operator configures: routes, and who the client is where a request does not say."""
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -55,10 +56,43 @@ _import: TypeAdapter[Any] = TypeAdapter(ImportString)
 def _filter(value: Any) -> "Filter | str":
     if isinstance(value, str) and ":" not in value:
         return value
+    if isinstance(value, dict):
+        return _made(**value)
     filter = _import.validate_python(value) if isinstance(value, str) else value
     if not callable(filter):
-        raise ValueError("a name given to `filters=`, an import string 'package.module:name', or a callable")
+        raise ValueError(
+            "a name given to `filters=`, an import string 'package.module:name', a callable, "
+            "or a table of `use` (the import string of what makes a filter) and its arguments"
+        )
+    if not _may_be_called(filter, "events", "context"):
+        raise ValueError(
+            f"{value!r} does not take events and context; what makes a filter is named by `use` in a table"
+        )
     return filter  # type: ignore[no-any-return]
+
+
+def _made(use: str | None = None, **arguments: Any) -> Filter:
+    """A filter that takes arguments, made with those beside `use`."""
+    make = None if use is None else _import.validate_python(use)
+    if not callable(make):
+        raise ValueError("a table names in `use` what makes the filter, as 'package.module:name'")
+    try:
+        filter = make(**arguments)
+    except TypeError as error:
+        raise ValueError(f"{use!r} cannot be called with these arguments: {error}") from error
+    if not callable(filter):
+        raise ValueError(f"{use!r} does not make a filter")
+    return filter  # type: ignore[no-any-return]
+
+
+def _may_be_called(function: Callable[..., Any], *arguments: object) -> bool:
+    try:
+        inspect.signature(function, follow_wrapped=False).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # it has none: built in
+        return True
+    return True
 
 
 # Typed as what may be given; once validated, a string is only ever `current`.
@@ -87,8 +121,9 @@ class Route(BaseModel):
     - `visibility`: `auto`, or a value of `SubagentVisibility`. `auto` and `attributed` give a client from before 0.0.59,
       which cannot read subagents, `legacy_visibility`.
     - `legacy_visibility`: `inline` or `hidden`.
-    - `filters`: names given to the middleware as `filters=`, import strings `package.module:name`, or callables; they run
-      in this order, before everything else.
+    - `filters`: names given to the middleware as `filters=`, import strings `package.module:name`, callables, or tables of
+      `use`, the import string of a function that makes a filter, and its arguments; they run in this order, before
+      everything else.
     - `client`: the release of @ag-ui/client that reads this route, whatever a request says.
     - `unadvertised`: the release of a client that does not say, or `current`; by default that of the settings.
     - `enabled`: off, the path is left alone.

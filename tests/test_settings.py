@@ -10,6 +10,7 @@ from pydantic_settings import SettingsError
 from starlette.routing import Match
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Route, Settings, SubagentVisibility
+from agui_middleware.filters.reasoning import without_reasoning
 
 
 async def a_filter(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
@@ -19,6 +20,8 @@ async def a_filter(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Ev
 
 not_callable = "text"
 HERE = "tests.test_settings"
+TOOLS = "agui_middleware.filters.tools:allow_tools"
+PROMOTE = "agui_middleware.filters.promote"
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +180,17 @@ def test_releases_may_be_given_as_such() -> None:
         (
             {"routes": [{"filters": [f"{HERE}:not_callable"]}]},
             "routes.0.filters.0",
-            "'package.module:name', or a callable",
+            "'package.module:name', a callable, or a table",
+        ),
+        ({"routes": [{"filters": [{"names": []}]}]}, "routes.0.filters.0", "names in `use` what makes the filter"),
+        ({"routes": [{"filters": [{"use": TOOLS}]}]}, "routes.0.filters.0", "missing 1 required positional argument"),
+        ({"routes": [{"filters": [{"use": TOOLS, "names": "x"}]}]}, "routes.0.filters.0", "a list of names of tools"),
+        ({"routes": [{"filters": [{"use": "builtins:list"}]}]}, "routes.0.filters.0", "does not make a filter"),
+        ({"routes": [{"filters": [TOOLS]}]}, "routes.0.filters.0", "does not take events and context"),
+        (
+            {"routes": [{"filters": [{"use": f"{PROMOTE}:promote_results", "tools": ["plan"], "path": "plan"}]}]},
+            "routes.0.filters.0",
+            "path is a JSON pointer",
         ),
         ({"routes": [{"filters": [5]}]}, "routes.0.filters.0", "a name given to `filters=`, an import string"),
     ],
@@ -217,6 +230,24 @@ def test_filters_may_be_named_imported_or_given() -> None:
     middleware = AGUIMiddleware(_app, Settings(routes=[route]), filters={"mine": a_filter})
     assert middleware is not None
     assert route.filters == ["mine", a_filter, a_filter, SubagentVisibility.hidden()]
+
+
+def test_filters_that_take_arguments_are_made_from_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("agui_middleware.toml").write_text(
+        f"""
+        [[routes]]
+        filters = [{{ use = "{TOOLS}", names = ["search"] }}, "agui_middleware.filters.reasoning:without_reasoning"]
+        """
+    )
+    [made, named] = Settings().routes[0].filters
+    assert named is without_reasoning
+    assert callable(made)
+    monkeypatch.setenv("AGUI_ROUTES", json.dumps([{"filters": [{"use": TOOLS, "names": []}]}]))
+    assert [callable(filter) for filter in Settings().routes[0].filters] == [True]
+
+
+def test_what_has_no_signature_may_be_a_filter() -> None:
+    assert Route(filters=[type]).filters == [type]
 
 
 def test_settings_and_routes_do_not_change() -> None:

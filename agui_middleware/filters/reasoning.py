@@ -1,0 +1,48 @@
+"""A model's reasoning, for routes that keep it to themselves."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from agui_middleware.downgrades.chunks import expand_chunks
+from agui_middleware.event import Event, EventType, JsonObject
+from agui_middleware.filters.contract import EVERYTHING, Context, touches
+from agui_middleware.messages import edit_messages
+
+_REASONING = frozenset(type for type in EventType if type.startswith(("REASONING_", "THINKING_")))
+_ENCRYPTED = "REASONING_ENCRYPTED_VALUE"
+
+
+@touches(EVERYTHING)
+async def without_reasoning(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Drop reasoning: REASONING_* and THINKING_* events, messages of the role `reasoning` in snapshots and in the input
+    echo, and their encrypted values.
+
+    The encrypted values of other messages and of calls stay: nobody can read them, and the model wants them back with
+    what it said. Nothing is reported as lost, since the route wants it so.
+    """
+    known: set[Any] = set()  # the ids of reasoning
+    # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
+    async with aclosing(expand_chunks(events, context)) as expanded:  # type: ignore[type-var]  # is a generator
+        async for event in expanded:
+            type = event.head.type
+            if type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
+                yield edit_messages(event, lambda message: _show(message, known))
+            elif type == _ENCRYPTED:
+                if event.get("subtype") == "tool-call" or _key(event.head.entityId) not in known:
+                    yield event
+            elif type in _REASONING:
+                known.add(_key(event.head.messageId))
+            else:
+                yield event
+
+
+def _show(message: JsonObject, known: set[Any]) -> JsonObject | None:
+    if message.get("role") != "reasoning":
+        return message
+    known.add(_key(message.get("id")))
+    return None
+
+
+def _key(id: Any) -> str | None:
+    return id if isinstance(id, str) else None

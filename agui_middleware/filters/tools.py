@@ -1,0 +1,130 @@
+"""Tool calls that a route shows, by the name of the tool.
+
+    Route(path="/public", filters=[allow_tools(["search", "weather"])])
+
+and in TOML, `filters = [{ use = "agui_middleware.filters.tools:allow_tools", names = ["search", "weather"] }]`.
+
+With a call go its arguments, its result, their encrypted values, its entry in snapshots, in the input echo and among the
+pending calls, and the message that only it made. What it told a subagent to do is the subagent's, and interrupts stay, since
+the client has to answer them. Nothing is reported as lost: the route wants it so.
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import aclosing
+from typing import Any
+
+from agui_middleware.downgrades.chunks import expand_chunks
+from agui_middleware.event import UNSET, Event, JsonObject
+from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
+from agui_middleware.messages import edit_elements, edit_messages, edit_object, messages_of
+
+
+def allow_tools(names: Collection[str]) -> Filter:
+    """A filter that shows calls of these tools, and of no other.
+
+    A call that an earlier response opened is shown once a snapshot or the input echo has said its name.
+    """
+    return _filter(_names(names).__contains__, unknown=False)
+
+
+def deny_tools(names: Collection[str]) -> Filter:
+    """A filter that shows no calls of these tools.
+
+    A result for a call that an earlier response opened is shown, unless a snapshot or the input echo has said its name.
+    """
+    denied = _names(names)
+    return _filter(lambda name: name not in denied, unknown=True)
+
+
+def _names(names: Collection[str]) -> frozenset[str]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError("names is a list of names of tools")
+    return frozenset(names)
+
+
+def _filter(shows: Callable[[Any], bool], *, unknown: bool) -> Filter:
+    @touches(EVERYTHING)
+    async def show_tools(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+        calls = _Calls(shows, unknown)
+        # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
+        async with aclosing(expand_chunks(events, context)) as expanded:  # type: ignore[type-var]  # is a generator
+            async for event in expanded:
+                shown = calls.show(event)
+                if shown is not None:
+                    yield shown
+
+    return show_tools
+
+
+class _Calls:
+    """Which calls of a response are shown."""
+
+    __slots__ = ("_answers", "_shown", "_shows", "_unknown")
+
+    def __init__(self, shows: Callable[[Any], bool], unknown: bool) -> None:
+        self._shows = shows
+        self._unknown = unknown  # whether a call is shown whose name nobody has said
+        self._shown: dict[Any, bool] = {}  # by id; once it is not shown, a call never is
+        self._answers: set[Any] = set()  # the messages of results that are not shown
+
+    def show(self, event: Event) -> Event | None:
+        """The event with the calls that are shown; `None`: it is about one that is not."""
+        head = event.head
+        match head.type:
+            case "TOOL_CALL_START" | "TOOL_CALL_CHUNK":
+                return event if self._learn(head.toolCallId, event.get("toolCallName")) else None
+            case "TOOL_CALL_ARGS" | "TOOL_CALL_END":
+                return event if self._is_shown(head.toolCallId) else None
+            case "TOOL_CALL_RESULT":
+                return event if self._shows_answer(head.toolCallId, head.messageId) else None
+            case "REASONING_ENCRYPTED_VALUE":
+                return event if self._shows_value(event) else None
+            case "MESSAGES_SNAPSHOT" | "RUN_STARTED":
+                self._read(event)
+                return edit_messages(event, self._edit)
+            case "RUN_FINISHED":
+                return edit_object(event, "outcome", self._edit_outcome)
+        return event
+
+    def _learn(self, id: Any, name: Any) -> bool:
+        shown = self._shown.get(_key(id), True) and isinstance(name, str) and self._shows(name)
+        self._shown[_key(id)] = shown
+        return shown
+
+    def _is_shown(self, id: Any) -> bool:
+        return self._shown.get(_key(id), self._unknown)
+
+    def _shows_answer(self, call: Any, message: Any) -> bool:
+        shown = self._is_shown(call)
+        (self._answers.discard if shown else self._answers.add)(_key(message))
+        return shown
+
+    def _shows_value(self, event: Event) -> bool:
+        id = event.head.entityId
+        return self._is_shown(id) if event.get("subtype") == "tool-call" else _key(id) not in self._answers
+
+    def _read(self, event: Event) -> None:
+        """Learn the names of the calls in a list of messages."""
+        for message in messages_of(event) or ():
+            for call in (message.elements("toolCalls") or ()) if isinstance(message, JsonObject) else ():
+                function = call.object("function") if isinstance(call, JsonObject) else None
+                if function is not None:
+                    self._learn(call.get("id"), function.get("name"))
+
+    def _edit(self, message: JsonObject) -> JsonObject | None:
+        if message.get("role") == "tool":
+            return message if self._shows_answer(message.get("toolCallId"), message.get("id")) else None
+        edited = edit_elements(message, "toolCalls", lambda call: call if self._is_shown(call.get("id")) else None)
+        if edited is message or edited.get("toolCalls"):
+            return edited
+        return None if edited.get("content", UNSET) is UNSET else edited.without("toolCalls")
+
+    def _edit_outcome(self, outcome: JsonObject) -> JsonObject:
+        pending = outcome.get("pendingToolCallIds")
+        if not isinstance(pending, list) or all(map(self._is_shown, pending)):
+            return outcome
+        return outcome.replace(pendingToolCallIds=[id for id in pending if self._is_shown(id)])
+
+
+def _key(id: Any) -> str | None:
+    return id if isinstance(id, str) else None

@@ -1,0 +1,1 @@
+"""The ready-made filters, next to what clients make of their streams."""
