@@ -4,14 +4,16 @@ Not collected with the rest: the packages are heavy, and not all of them can be 
 """
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
+from tests.clients.client import Client
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case
-from tests.downgrades.proof import StartClient, Trial
+from tests.downgrades.proof import Trial
 from tests.producers.apps import installed, scenarios
-from tests.producers.reading import READERS, REFUSED, expect, faults
+from tests.producers.reading import READERS, REFUSED, faults
 from tests.producers.scenario import converse
 
 SCENARIOS = [
@@ -20,20 +22,20 @@ SCENARIOS = [
 
 
 def test_a_producer_is_installed() -> None:
-    assert installed()
+    assert SCENARIOS
 
 
 @pytest.mark.parametrize("release", READERS)
 @pytest.mark.parametrize(("producer", "name"), SCENARIOS)
-def test_conversation_is_read_as_declared(client: StartClient, producer: str, name: str, release: str) -> None:
+def test_conversation_is_read_as_declared(
+    client: Callable[[str], Client], producer: str, name: str, release: str
+) -> None:
     scenario = scenarios(producer)[name]
     exchanges = asyncio.run(converse(scenario, client(release)))
-    cases = [Case(f"{producer}/{name}", exchange.run) for exchange in exchanges]
-    expected = expect(client(REFERENCE), cases, "auto")
+    ends = client(REFERENCE).read_many(exchange.run for exchange in exchanges)
     trials = [
-        Trial(release, case, "auto", exchange.received, exchange.outcome, end)
-        for case, exchange, end in zip(cases, exchanges, expected, strict=True)
+        Trial(release, Case(f"{producer}/{name}", exchange.run), "auto", exchange.received, exchange.outcome, end)
+        for exchange, end in zip(exchanges, ends, strict=True)
     ]
-    assert [trial.expected.error for trial in trials if not trial.expected.accepted] == []
     assert faults(trials) == []
     assert len(exchanges) == len(scenario.turns)

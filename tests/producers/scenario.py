@@ -56,7 +56,7 @@ async def converse(scenario: Scenario, client: Client) -> list[Exchange]:
     """
     tee = _Tee(scenario.app())
     exchanges: list[Exchange] = []
-    transport = httpx.ASGITransport(app=AGUIMiddleware(tee))
+    transport = httpx.ASGITransport(app=AGUIMiddleware(tee), raise_app_exceptions=not scenario.fails)
     headers = {"accept": "text/event-stream", "x-ag-ui-client-version": client.release}
     async with httpx.AsyncClient(transport=transport, base_url="http://producer", headers=headers) as http:
         for turn, said in enumerate(scenario.turns):

@@ -2,20 +2,31 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 
 from tests.producers.scenario import Scenario
 
 PRODUCERS = {
-    "pydantic_ai": "pydantic_ai",
-    "langgraph": "ag_ui_langgraph",
+    "adk": "ag-ui-adk",
+    "agent_framework": "agent-framework-ag-ui",
+    "agno": "agno",
+    "langgraph": "ag-ui-langgraph",
+    "llama_index": "llama-index-protocols-ag-ui",
+    "pydantic_ai": "pydantic-ai-slim",
 }
-"""The modules of this package, and the package that each of them needs."""
+"""The modules of this package, and the distribution that each of them needs."""
 
 
 def installed() -> list[str]:
     """The producers that this environment has."""
-    return [name for name, package in PRODUCERS.items() if find_spec(package)]
+    return [name for name, distribution in PRODUCERS.items() if _has(distribution)]
+
+
+def _has(distribution: str) -> bool:
+    try:
+        return bool(version(distribution))
+    except PackageNotFoundError:
+        return False
 
 
 def scenarios(producer: str) -> Mapping[str, Scenario]:

@@ -85,7 +85,7 @@ def _researches(messages: Sequence[BaseMessage]) -> Sequence[AIMessageChunk]:
 
 
 @tool
-def founded(city: str) -> str:
+async def founded(city: str) -> str:
     """When a city was founded."""
     return {"Rome": "753 BC"}.get(city, "1040")
 
