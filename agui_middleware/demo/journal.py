@@ -25,6 +25,7 @@ class Reason(NamedTuple):
 UNKNOWN_TYPES = Reason(
     "unknown-types", f"A release before {TOLERANT} rejects event types that it does not know.", str(TOLERANT)
 )
+ENDED = Reason("ended", "The run was ended: nothing that could not be read may leave a route that hides.")
 
 
 def reasons(plan: Plan, visibility: str) -> list[Reason]:

@@ -30,7 +30,7 @@ def as_stream(recording: bytes) -> bytes:
     items = [*decoder.feed(recording), *decoder.finish()]
     data = [item.data for item in items if isinstance(item, sse.Frame) and item.data is not None]
     if all(_fault(one) for one in data):
-        found = f"its {len(data)} frames hold no event" if data else "no line begins with data:"
+        found = f"its {len(data)} frames hold no event" if data else 'no line begins with "data:"'
         raise UnreadableRecording(f"This is no stream of AG-UI events: {found}. It takes SSE and NDJSON.")
     return recording
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from agui_middleware import sse
 from agui_middleware.client import ClientVersion, known
-from agui_middleware.demo.journal import Journal
+from agui_middleware.demo.journal import ENDED, Journal
 from agui_middleware.demo.unprotected import Rejection, Unprotected
 from agui_middleware.event import Event, MalformedEvent
 from agui_middleware.plan import make_plan
@@ -61,7 +61,7 @@ class Tracer:
     def plan(self) -> Record:
         """The first record."""
         plan = self._journal.plan
-        reasons = {reason.name: reason._asdict() for reason in (watched.reason for watched in self._journal.watched)}
+        reasons = {reason.name: reason._asdict() for reason in (*(one.reason for one in self._journal.watched), ENDED)}
         client = "current" if plan.client is None else str(plan.client)
         return {"client": client, "visibility": plan.visibility, "summary": plan.summary, "reasons": reasons}
 
@@ -91,6 +91,7 @@ class Tracer:
 
     def _record(self, data: bytes | None, fate: str) -> Record:
         outputs, self._outputs = self._outputs, []
+        acting = [ENDED] if self._stream.ended else self._journal.acting
         if fate == "dropped" and data is not None and (_type(data) or "").startswith("RUN_"):
             self._ends[data] = self._number
         late = [self._ends.pop(output) for output in outputs if output in self._ends]
@@ -99,7 +100,7 @@ class Tracer:
             "input": None if data is None else _text(data),
             "outputs": [_text(output) for output in outputs],
             "fate": fate,
-            "reasons": [reason.name for reason in self._journal.acting],
+            "reasons": [reason.name for reason in acting],
             "released": self._journal.released + late,
         }
 

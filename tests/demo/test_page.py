@@ -158,6 +158,16 @@ def test_a_recording_is_pasted(page: Page, lines: bool) -> None:
     expect(page.locator("#wrapped")).to_contain_text("Hello you")
 
 
+def test_a_change_deep_inside_is_marked_where_it_is(page: Page) -> None:
+    parts = [{"type": "image", "source": {"type": "file", "value": "f"}}, {"type": "text", "text": "What is this?"}]
+    messages = [{"id": "1", "role": "user", "content": parts}, {"id": "2", "role": "robot", "content": "beep"}]
+    paste(page, encode_events([STARTED, {"type": "MESSAGES_SNAPSHOT", "messages": messages}, FINISHED]))
+    run(page)
+    gone = page.locator("tr.changed td.sends del")
+    expect(gone).to_have_text([json.dumps(part, separators=(",", ":")) for part in (parts[0], messages[1])])
+    assert page.locator("tr.changed td.receives ins").count() == 0
+
+
 def test_a_file_is_dropped(page: Page) -> None:
     drop(page, "run.sse", encode_events([STARTED, *text("Hello"), FINISHED]).replace(b"\n", b"\r\n"))
     expect(page.get_by_role("status")).to_contain_text("The agent sent 5 events")
@@ -176,7 +186,7 @@ def test_a_file_is_chosen(page: Page) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"hello", "no line begins with data:"),
+        (b"hello", 'no line begins with "data:"'),
         (b'{"type":"RUN_STARTED"}\n{oops', "Line 2 is no AG-UI event"),
         (b"x" * (MAX_BYTES + 1), "more than 5 MB"),
         (b"", "is empty"),
@@ -264,6 +274,23 @@ def test_a_run_can_be_stopped(browser: Browser) -> None:
         stop.click()
         expect(page.get_by_role("status")).to_have_text("Stopped.")
         expect(stop).to_be_disabled()
+
+
+def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(browser: Browser) -> None:
+    with served(make_app(Gate().agent)) as url, opened(browser, url) as page:
+        run(page, "Running.")
+        expect(page.locator("#rows")).to_contain_text("Before the gate. ")
+        drop(page, "run.sse", encode_events([STARTED, *text("Hello"), FINISHED]))
+        expect(page.get_by_role("status")).to_contain_text("The agent sent 5 events")
+        expect(page.locator("#rows tr")).to_have_count(5)
+        expect(page.locator("#wrapped")).to_have_text("AssistantHello")
+
+
+def test_a_server_that_has_gone_is_told(browser: Browser) -> None:
+    with served(make_app()) as url, opened(browser, url) as page:
+        page.route("**/trace*", lambda route: route.abort())
+        run(page, "Not run.")
+        expect(page.get_by_role("alert")).to_have_text("The demo's server cannot be reached. Is it still running?")
 
 
 # For everybody.

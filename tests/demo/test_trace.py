@@ -188,6 +188,17 @@ def test_what_is_no_event_is_silent() -> None:
     assert fates(records) == [(1, "same", []), (2, "silent", []), (3, "same", [])]
 
 
+def test_what_cannot_be_read_ends_a_run_that_hides() -> None:
+    stream = encode_events([STARTED]) + b"data: {oops\n\n" + encode_events([FINISHED])
+    records = steps(traced(stream, "1.0.0", "hidden"))
+    assert [(record["fate"], record["reasons"]) for record in records] == [
+        ("same", []),
+        ("replaced", ["ended"]),
+        ("dropped", ["ended"]),
+    ]
+    assert json.loads(records[1]["outputs"][0])["code"] == "AGUI_MALFORMED_EVENT"
+
+
 def test_line_ends_and_a_missing_last_blank_line_are_no_matter() -> None:
     stream = encode_events([STARTED, FINISHED]).replace(b"\n", b"\r\n").removesuffix(b"\r\n")
     assert [fate for _, fate, _ in fates(traced(stream))] == ["same", "same"]

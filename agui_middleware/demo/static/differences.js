@@ -74,14 +74,23 @@ function comparedMembers(value, other, name) {
 
 function comparedElements(value, other, name) {
   const [ours, theirs] = [pieces(value), pieces(other)];
-  if (ours.length === theirs.length) return ours.map((inner, index) => compared(inner, theirs[index], name));
-  const left = [...theirs];
-  return ours.map((inner) => {
-    const index = left.indexOf(inner);
-    if (index < 0) return [element(name, {}, clip(inner))];
-    left.splice(index, 1);
-    return [clip(inner)];
+  const partner = ours.length === theirs.length ? (_, index) => theirs[index] : partners(theirs);
+  return ours.map((inner, index) => {
+    const match = partner(inner, index);
+    return match === undefined ? [element(name, {}, clip(inner))] : compared(inner, match, name);
   });
+}
+
+/** Which of `texts` an element is to be compared with: one of its id, else one of its value, each once. */
+function partners(texts) {
+  const left = new Map();
+  for (const text of texts) left.set(identity(text), [...(left.get(identity(text)) ?? []), text]);
+  return (text) => left.get(identity(text))?.shift();
+}
+
+function identity(text) {
+  const value = JSON.parse(text);
+  return JSON.stringify(typeof value?.id === "string" ? value.id : value);
 }
 
 function clip(text) {

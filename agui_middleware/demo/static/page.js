@@ -35,13 +35,9 @@ class Run {
       else this.#waiting.push(record);
       this.#frame ??= requestAnimationFrame(() => this.#show());
     }
-    this.finish();
-  }
-
-  /** Show all that has come, batch by batch, then the summary. */
-  finish() {
-    if (this.#frame !== null) setTimeout(() => this.finish(), 20);
-    else if (this.#plan) this.#end();
+    while (this.#frame !== null) await new Promise(requestAnimationFrame);
+    this.abort.signal.throwIfAborted();
+    this.#end();
   }
 
   #begin(plan) {
@@ -57,6 +53,8 @@ class Run {
   }
 
   #show() {
+    this.#frame = null;
+    if (this.abort.signal.aborted) return; // the rows are another run's by now
     const batch = this.#waiting.splice(0, BATCH);
     let rows = [];
     for (const record of batch) {
@@ -70,7 +68,7 @@ class Run {
     }
     this.#table.append(rows);
     this.#wrapped.render();
-    this.#frame = this.#waiting.length > 0 ? requestAnimationFrame(() => this.#show()) : null;
+    if (this.#waiting.length > 0) this.#frame = requestAnimationFrame(() => this.#show());
   }
 
   #take(record) {
@@ -184,7 +182,7 @@ async function run() {
       if (running === current) $("status").textContent = "Stopped.";
     } else {
       $("status").textContent = "Not run.";
-      fail(error.message);
+      fail(error instanceof TypeError ? "The demo's server cannot be reached. Is it still running?" : error.message);
     }
   }
   if (running === current) $("stop").disabled = true;

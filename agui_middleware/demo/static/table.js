@@ -44,7 +44,7 @@ export class Table {
     const receives = element("td", { role: "cell", class: "receives", "data-label": "Received" });
     if (right) receives.append(right);
     else if (outputs.length === 0) receives.append(element("p", { class: "fate" }, FATES[fate]));
-    receives.append(...this.#others(outputs, primary, released));
+    receives.append(...this.#others(outputs, primary, released, fate === "replaced" ? "in its place" : "added"));
     const number = element("th", { role: "rowheader", scope: "row" }, n === null ? "end" : String(n));
     const row = element("tr", { role: "row", class: `pair ${fate}` }, number, sends, receives, this.#why(record));
     if (n !== null) this.#rows.set(n, row);
@@ -52,10 +52,10 @@ export class Table {
     return row;
   }
 
-  #others(outputs, primary, released) {
+  #others(outputs, primary, released, added) {
     const others = outputs.toSpliced(primary === null ? outputs.length : outputs.indexOf(primary), 1);
     return others.map((output, index) => {
-      const from = released.length === others.length ? `from ${released[index]}` : released.length > 0 ? "held before" : "added";
+      const from = released.length === others.length ? `from ${released[index]}` : released.length > 0 ? "held before" : added;
       const [, node] = pair(null, output);
       return element("div", { class: released.length > 0 ? "other late" : "other" }, element("span", { class: "from" }, from), " ", element("ins", {}, node));
     });
