@@ -31,6 +31,7 @@ class Roster:
 
     - `roles`: the role of each known message, by id, in the client's order.
     - `last`: the id of the client's last message; `None` where that is not certain.
+    - `merges`: whether a snapshot leaves in their places the messages that it restates.
     """
 
     __slots__ = (
@@ -38,10 +39,10 @@ class Roster:
         "_doubles",
         "_infers",
         "_interleaves",
-        "_merges",
         "_preserved",
         "_reasoning",
         "last",
+        "merges",
         "roles",
     )
 
@@ -52,7 +53,7 @@ class Roster:
         self._doubles = client is not None and client < _FIRST_TO_CONTINUE_TEXTS
         self._activities = client is None or client >= _FIRST_WITH_ACTIVITIES
         self._reasoning = client is None or client >= _FIRST_WITH_REASONING
-        self._merges = client is None or client >= _FIRST_TO_MERGE
+        self.merges = client is None or client >= _FIRST_TO_MERGE
         self._infers = client is None or client >= _FIRST_TO_INFER
         keeps_reasoning = client is None or client >= _FIRST_TO_KEEP_REASONING
         self._preserved = ("activity", "reasoning") if keeps_reasoning else ("activity",)
@@ -99,7 +100,7 @@ class Roster:
     def _reconcile(self, restated: dict[str, str]) -> None:
         preserved = [role for role in self._preserved if not (self._infers and role in restated.values())]
         kept: dict[str, str] = {}
-        if self._merges:
+        if self.merges:
             for id, role in self.roles.items():
                 if id in restated or role in preserved:
                     kept[id] = restated.get(id, role)

@@ -28,6 +28,46 @@ def test_a_call_of_an_older_message_gets_its_own(client: StartClient, caplog: py
     assert losses(caplog, [STARTED, *events, FINISHED], "0.0.51") == ["the message of a tool call"]
 
 
+def restated(*messages: Json) -> Json:
+    return {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}
+
+
+HOLDER: Json = {
+    "id": "m",
+    "role": "assistant",
+    "content": "",
+    "toolCalls": [{"id": "c", "type": "function", "function": {"name": "look", "arguments": ""}}],
+}
+OTHER: Json = {"id": "n", "role": "assistant", "content": ""}
+ANSWER: Json = {"id": "c", "role": "tool", "toolCallId": "c", "content": "ok"}
+ANSWERED = [
+    *[*text("m"), *text("n"), *call("c", "m")],
+    {"type": "TOOL_CALL_RESULT", "messageId": "c", "toolCallId": "c", "content": "ok"},
+]
+
+
+def test_a_result_under_the_id_of_its_call_is_not_doubled_by_a_snapshot(client: StartClient) -> None:
+    """The message that the call got has that id too."""
+    events = [*ANSWERED, restated(HOLDER, OTHER, ANSWER)]
+    end = Minimal(client, "call-parents").proves(*events, alike=False)
+    assert end.messages == [HOLDER, OTHER, ANSWER]
+    assert made("0.0.51", *events)[-2:] == [restated(HOLDER, OTHER), restated(HOLDER, OTHER, ANSWER)]
+
+
+@pytest.mark.parametrize(
+    ("release", "events"),
+    [
+        ("0.0.45", [*ANSWERED, restated(ANSWER)]),  # where a snapshot takes the place of all messages
+        ("0.0.51", [*ANSWERED, restated(HOLDER)]),
+        ("0.0.51", [*ANSWERED, restated(), restated(ANSWER)]),  # the first one deletes both
+        ("0.0.51", [*ANSWERED[:-1], {**ANSWERED[-1], "messageId": "other"}, restated(ANSWER)]),
+    ],
+)
+def test_nothing_comes_before_any_other_snapshot(release: str, events: list[Json]) -> None:
+    snapshots = [event for event in made(release, *events) if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert snapshots == [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+
+
 @pytest.mark.parametrize("role", ["user", "system", "developer"])
 def test_a_call_of_another_s_message_gets_its_own(client: StartClient, role: str) -> None:
     """As it does in 1.0.0."""
