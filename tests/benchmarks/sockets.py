@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import uvloop
 
@@ -64,9 +64,8 @@ class Reader(asyncio.Protocol):
         self.ended = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        transport.write(self._request)
+        cast(asyncio.Transport, transport).write(self._request)  # uvloop's own is none by its class
 
     def data_received(self, data: bytes) -> None:
         now = time.monotonic_ns()
