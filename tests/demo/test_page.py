@@ -213,9 +213,11 @@ def test_what_a_stream_says_is_shown_and_never_run(page: Page) -> None:
 
 
 def test_numbers_and_escapes_are_shown_as_they_were_sent(page: Page) -> None:
-    paste(page, b'data: {"type":"RAW","event":{"n":1152921504606846977,"x":1.0,"s":"\\ud83d"},"subagentRunId":"s"}\n\n')
+    value = '{"n":1152921504606846977,"x":1.0,"s":"\\ud83d, \\"} ] ["}'
+    paste(page, f'data: {{"type":"RAW","event":{value},"subagentRunId":"s"}}\n\n')
     run(page)
-    expect(page.locator("td.sends")).to_contain_text('{"n":1152921504606846977,"x":1.0,"s":"\\ud83d"}')
+    expect(page.locator("td.sends .member").first).to_have_text(f"event {value}")
+    expect(page.locator("td.sends del")).to_have_text('subagentRunId "s"')
 
 
 def test_a_long_stream_is_appended_in_batches(page: Page) -> None:
@@ -276,14 +278,13 @@ def test_a_run_can_be_stopped(browser: Browser) -> None:
         expect(stop).to_be_disabled()
 
 
-def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(browser: Browser) -> None:
-    with served(make_app(Gate().agent)) as url, opened(browser, url) as page:
-        run(page, "Running.")
-        expect(page.locator("#rows")).to_contain_text("Before the gate. ")
-        drop(page, "run.sse", encode_events([STARTED, *text("Hello"), FINISHED]))
-        expect(page.get_by_role("status")).to_contain_text("The agent sent 5 events")
-        expect(page.locator("#rows tr")).to_have_count(5)
-        expect(page.locator("#wrapped")).to_have_text("AssistantHello")
+def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(page: Page) -> None:
+    drop(page, "long.sse", encode_events([STARTED, *text(*["word "] * 3_000), FINISHED]))
+    expect(page.locator("#rows tr").first).to_be_visible()
+    drop(page, "short.sse", encode_events([STARTED, *text("Hello"), FINISHED]))
+    expect(page.get_by_role("status")).to_contain_text("The agent sent 5 events")
+    expect(page.locator("#rows tr")).to_have_count(5)
+    expect(page.locator("#wrapped")).to_have_text("AssistantHello")
 
 
 def test_a_server_that_has_gone_is_told(browser: Browser) -> None:
@@ -385,7 +386,13 @@ def test_no_width_scrolls_sideways(browser: Browser, url: str, width: int) -> No
             .map((e) => e.scrollWidth > e.clientWidth)"""
         page.get_by_label("Recording").check()
         assert page.evaluate(wide) == [False, False]
+        run(page, "Not run.")
         page.get_by_label("Sample agent").check()
+        run(page)
+        assert page.evaluate(wide) == [False, False]
+        word = "x" * 200
+        event = {"type": word, word: word, "subagentRunId": word}
+        paste(page, encode_events([STARTED, *text(word), event, {"type": "RUN_ERROR", "message": word}]))
         run(page)
         assert page.evaluate(wide) == [False, False]
 
