@@ -143,14 +143,17 @@ def _failing() -> Any:
     return create_agent(Scripted(script=fails), tools=[founded], checkpointer=InMemorySaver())
 
 
-def _delegates(messages: Sequence[BaseMessage]) -> Sequence[AIMessageChunk]:
-    if _answered(messages):
-        return _text("Rome is ", "older.")
-    tasks = [
-        (f"task-{number}", "task", {"description": f"When was {city} founded?", "subagent_type": "scholar"})
-        for number, city in enumerate(("Rome", "Oslo"), 1)
-    ]
-    return _text("I ask ", "two scholars.") + _calls(*tasks)
+def _delegates(*cities: str) -> Script:
+    def script(messages: Sequence[BaseMessage]) -> Sequence[AIMessageChunk]:
+        if _answered(messages):
+            return _text("Rome is ", "older.")
+        tasks = [
+            (f"task-{number}", "task", {"description": f"When was {city} founded?", "subagent_type": "scholar"})
+            for number, city in enumerate(cities, 1)
+        ]
+        return _text("I ask ", "scholars.") + _calls(*tasks)
+
+    return script
 
 
 def _looks_up(messages: Sequence[BaseMessage]) -> Sequence[AIMessageChunk]:
@@ -160,17 +163,22 @@ def _looks_up(messages: Sequence[BaseMessage]) -> Sequence[AIMessageChunk]:
     return _text("I look ", f"for {city}.") + _calls((f"look-{city}", "founded", {"city": city}))
 
 
-def _deep_agent() -> Any:
-    scholar = {
+def _deep_agent(*cities: str, **more: Any) -> Any:
+    scholar: Any = {
         "name": "scholar",
         "description": "Knows when cities were founded.",
         "system_prompt": "You look cities up.",
         "model": Scripted(script=_looks_up),
         "tools": [founded],
+        **more,
     }
     return create_deep_agent(
-        Scripted(script=_delegates), tools=[founded], subagents=[scholar], checkpointer=InMemorySaver()
+        Scripted(script=_delegates(*cities)), tools=[founded], subagents=[scholar], checkpointer=InMemorySaver()
     )
+
+
+def _two_scholars() -> Any:
+    return _deep_agent("Rome", "Oslo")
 
 
 ATTRIBUTED: Any = {"subagent_visibility": "attributed"}
@@ -183,9 +191,21 @@ SCENARIOS = {
     "raw-events": Scenario(_served(_subgraph)),
     "subgraph-inline": Scenario(_served(_subgraph, **BARE)),
     "subgraph-attributed": Scenario(_served(_subgraph, **BARE, **ATTRIBUTED)),
-    "deepagents-inline": Scenario(_served(_deep_agent, **BARE)),
-    "deepagents-attributed": Scenario(_served(_deep_agent, **BARE, **ATTRIBUTED)),
-    "deepagents-hidden": Scenario(_served(_deep_agent, **BARE, subagent_visibility="hidden")),
+    "deepagents-inline": Scenario(_served(_two_scholars, **BARE)),
+    "deepagents-attributed": Scenario(_served(_two_scholars, **BARE, **ATTRIBUTED)),
+    "deepagents-hidden": Scenario(_served(_two_scholars, **BARE, subagent_visibility="hidden")),
+    "deepagents-interrupt": Scenario(
+        _served(
+            lambda: _deep_agent("Rome", interrupt_on={"founded": True}),
+            **BARE,
+            **ATTRIBUTED,
+            emit_interrupt_outcome=True,
+        ),
+        [
+            says(QUESTION),
+            says(forwardedProps={"command": {"resume": json.dumps({"decisions": [{"type": "approve"}]})}}),
+        ],
+    ),
     "interrupt": Scenario(_served(_pausing, **BARE, emit_interrupt_outcome=True), [says(QUESTION), RESUMED]),
     "state": Scenario(_served(_drawing, **BARE)),
     "error": Scenario(_served(_failing, **BARE), fails=True),
