@@ -1,13 +1,14 @@
 """Coverage-guided fuzzing: `python -m tests.robustness.fuzz --seconds 60`.
 
 Starts from the inputs in `corpus/`, one folder a target, and runs the targets side by side, each in a process of its own.
-Ends with an error, and tells where the input is, as soon as one raises. What it finds becomes
-a named test in `test_found.py`.
+Ends with an error, and shows the input, as soon as one raises. It tries the same each time, as far as a minute takes it on
+one machine or another; `--seed` tries something else. What it finds becomes a named test in `test_fuzz.py`.
 
-`--merge` puts what earlier runs with `--keep FOLDER` have found into the corpus, as far as it reaches new code.
+`--merge` replaces the corpus by the smallest inputs, of it and of what runs with `--keep FOLDER` found, that reach as much.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,13 +118,15 @@ def run_target(name: str, arguments: list[str]) -> None:
         if len(data) > HEADERS[name]:
             TARGETS[name](data)
 
-    atheris.Setup([sys.argv[0], *arguments], test)
+    again = f"{sys.executable} -m tests.robustness.fuzz --target {name}"  # a merge has a shell run its steps
+    atheris.Setup([again, *arguments], test)
     atheris.Fuzz()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=60, help="in all")
+    parser.add_argument("--seed", type=int, default=1, help="0: by chance")
     parser.add_argument("--keep", type=Path, help="a folder for what was found; by default it is thrown away")
     parser.add_argument("--merge", action="store_true", help="only take what is in --keep into the corpus")
     parser.add_argument("--target", choices=TARGETS, help=argparse.SUPPRESS)
@@ -132,22 +135,36 @@ def main() -> int:
         run_target(known.target, rest)
     with tempfile.TemporaryDirectory() as temporary:
         folder = known.keep or Path(temporary)
-        processes = {name: _start(name, folder, known.seconds, known.merge) for name in TARGETS}
+        if known.merge:
+            return max(_merge(name, folder / name, Path(temporary) / name) for name in TARGETS)
+        options = [f"-max_total_time={known.seconds}", f"-seed={known.seed}", "-verbosity=0", "-print_final_stats=1"]
+        processes = {name: _start(name, folder, [*options, f"-artifact_prefix={folder / name}-"]) for name in TARGETS}
         codes = {name: process.wait() for name, process in processes.items()}
         for name, code in codes.items():
             print(f"{name}: {'nothing found' if code == 0 else f'failed with {code}, see above'}")
-            for crash in folder.glob(f"{name}-crash-*"):
-                print(f"{name}: {crash.read_bytes()!r}")
+            for found in folder.glob(f"{name}-*-*"):
+                print(f"{found.name}: {found.read_bytes()!r}")
         return max(map(abs, codes.values()))
 
 
-def _start(name: str, folder: Path, seconds: int, merge: bool) -> subprocess.Popen[bytes]:
+def _start(name: str, folder: Path, options: list[str]) -> subprocess.Popen[bytes]:
     found = folder / name
     found.mkdir(parents=True, exist_ok=True)
-    options = [f"-max_len={LARGEST}", f"-artifact_prefix={folder / name}-", "-rss_limit_mb=1024", "-timeout=20"]
-    options += ["-merge=1", str(CORPUS / name), str(found)] if merge else [f"-max_total_time={seconds}", str(found)]
-    options += [] if merge else ["-print_final_stats=1", "-verbosity=0", str(CORPUS / name)]
-    return subprocess.Popen([sys.executable, "-m", "tests.robustness.fuzz", "--target", name, *options])
+    return _fuzzer(name, [*options, str(found), str(CORPUS / name)])
+
+
+def _merge(name: str, found: Path, merged: Path) -> int:
+    merged.mkdir()
+    code = _fuzzer(name, ["-merge=1", str(merged), str(CORPUS / name), str(found)]).wait()
+    if code == 0 and any(merged.iterdir()):
+        shutil.rmtree(CORPUS / name)
+        shutil.copytree(merged, CORPUS / name)
+    return abs(code)
+
+
+def _fuzzer(name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+    options = [f"-max_len={LARGEST}", "-rss_limit_mb=1024", "-timeout=60"]  # no input takes a second
+    return subprocess.Popen([sys.executable, "-m", "tests.robustness.fuzz", "--target", name, *options, *arguments])
 
 
 if __name__ == "__main__":
