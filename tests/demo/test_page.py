@@ -2,18 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from agui_middleware import rewrite
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta
 from agui_middleware.demo.agent import Sample
 from agui_middleware.demo.recordings import MAX_BYTES
 from agui_middleware.demo.server import make_app
 from agui_middleware.testing import encode_events
+from tests.clients.client import Client
 from tests.demo.browser import chromium, opened, run, served
 
 RUN = {"threadId": "t", "runId": "r"}
@@ -110,6 +113,24 @@ def test_a_new_client_gets_everything_as_it_was_sent(page: Page, client: str) ->
     )
     expect(page.locator("#wrapped")).to_contain_text("booking · Failed")
     expect(page.locator("#summary")).to_be_hidden()
+
+
+@pytest.mark.parametrize("release", ["0.0.36", "0.0.44", "0.0.58", "1.0.0"])
+def test_the_chat_is_what_the_real_client_holds(
+    page: Page, url: str, client: Callable[[str], Client], release: str
+) -> None:
+    stream = httpx.post(f"{url}/unprotected", json={**RUN, "messages": []}).content
+    choose(page, release)
+    drop(page, "sample.sse", stream)
+    expect(page.get_by_role("status")).to_contain_text("Finished.")
+    kinds = {kind: page.locator(f"#wrapped .{kind} .said").all_text_contents() for kind in ("text", "result", "call")}
+    messages = client(release).read(rewrite(stream, client=release)).messages
+    calls = [call for message in messages for call in message.get("toolCalls", ())]
+    assert sorted(kinds["text"]) == sorted(
+        m["content"] for m in messages if m["role"] == "assistant" and m.get("content")
+    )
+    assert sorted(kinds["result"]) == sorted(m["content"] for m in messages if m["role"] == "tool")
+    assert sorted(kinds["call"]) == sorted(call["function"]["arguments"] for call in calls)
 
 
 def test_what_is_hidden_is_nowhere_in_the_chat(page: Page) -> None:
