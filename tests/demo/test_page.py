@@ -115,22 +115,41 @@ def test_a_new_client_gets_everything_as_it_was_sent(page: Page, client: str) ->
     expect(page.locator("#summary")).to_be_hidden()
 
 
+# What the sample has none of: chunks of two subagents in turns, and a snapshot that takes a message away.
+CHUNKS = [
+    STARTED,
+    *({"type": "SUBAGENT_STARTED", "subagentRunId": agent, "name": agent} for agent in "ab"),
+    *(
+        {"type": "TEXT_MESSAGE_CHUNK", "messageId": f"m{agent}", "delta": agent, "subagentRunId": agent}
+        for agent in "ab"
+    ),
+    *({"type": "TEXT_MESSAGE_CHUNK", "delta": f"{agent}!", "subagentRunId": agent} for agent in "ab"),
+    {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "look", "delta": "{}", "subagentRunId": "b"},
+    {"type": "TOOL_CALL_RESULT", "messageId": "x", "toolCallId": "c", "content": "seen", "subagentRunId": "b"},
+    *({"type": "SUBAGENT_FINISHED", "subagentRunId": agent} for agent in "ab"),
+    *text("gone"),
+    {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "ma", "role": "assistant", "content": "Anew"}]},
+    *text("last"),
+    FINISHED,
+]
+
+
 @pytest.mark.parametrize("release", ["0.0.36", "0.0.44", "0.0.58", "1.0.0"])
+@pytest.mark.parametrize("events", [None, CHUNKS], ids=["sample", "chunks"])
 def test_the_chat_is_what_the_real_client_holds(
-    page: Page, url: str, client: Callable[[str], Client], release: str
+    page: Page, url: str, client: Callable[[str], Client], release: str, events: list[dict[str, Any]] | None
 ) -> None:
-    stream = httpx.post(f"{url}/unprotected", json={**RUN, "messages": []}).content
+    stream = encode_events(events) if events else httpx.post(f"{url}/unprotected", json={**RUN, "messages": []}).content
     choose(page, release)
-    drop(page, "sample.sse", stream)
+    drop(page, "run.sse", stream)
     expect(page.get_by_role("status")).to_contain_text("Finished.")
-    kinds = {kind: page.locator(f"#wrapped .{kind} .said").all_text_contents() for kind in ("text", "result", "call")}
-    messages = client(release).read(rewrite(stream, client=release)).messages
-    calls = [call for message in messages for call in message.get("toolCalls", ())]
-    assert sorted(kinds["text"]) == sorted(
-        m["content"] for m in messages if m["role"] == "assistant" and m.get("content")
-    )
-    assert sorted(kinds["result"]) == sorted(m["content"] for m in messages if m["role"] == "tool")
-    assert sorted(kinds["call"]) == sorted(call["function"]["arguments"] for call in calls)
+    outcome = client(release).read(rewrite(stream, client=release))
+    assert outcome.accepted, outcome.error
+    said = [m["content"] for m in outcome.messages if m["role"] == "assistant" and m.get("content")]
+    answers = [m["content"] for m in outcome.messages if m["role"] == "tool"]
+    calls = [call["function"]["arguments"] for m in outcome.messages for call in m.get("toolCalls", ())]
+    for kind, held in (("text", said), ("result", answers), ("call", calls)):
+        assert sorted(page.locator(f"#wrapped .{kind} .said").all_text_contents()) == sorted(held)
 
 
 def test_what_is_hidden_is_nowhere_in_the_chat(page: Page) -> None:

@@ -86,9 +86,13 @@ export class Conversation {
   }
 
   #snapshot(messages) {
-    const kept = new Set(messages.map(({ id }) => id));
+    const restated = new Set();
+    for (const { id, role, toolCalls, toolCallId } of messages) {
+      restated.add(role === "tool" ? `result ${toolCallId}` : `text ${id}`);
+      for (const call of toolCalls ?? []) restated.add(`call ${call.id}`);
+    }
     for (const [key, entry] of this.#entries) {
-      if (entry.kind === "text" && !kept.has(entry.id)) {
+      if (["text", "result", "call"].includes(entry.kind) && !restated.has(key)) {
         entry.node?.remove();
         this.#entries.delete(key);
         this.#changed.delete(entry);
