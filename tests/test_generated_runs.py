@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from agui_middleware import rewrite
 from agui_middleware.downgrades.chunks import expand_chunks
 from agui_middleware.testing import decode_events
-from tests.clients.client import Client, Outcome, Run
+from tests.clients.client import RELEASES, Client, Outcome, Run
 from tests.downgrades.cases import Case
+from tests.downgrades.findings import end_of, is_in_order
 from tests.downgrades.projections import End, projected
 from tests.downgrades.proof import declared
 from tests.strategies import SECRET, Json, plain, runs, untagged, without_subagents
@@ -112,10 +113,21 @@ def test_1_0_0_reads_expanded_chunks_as_it_reads_chunks(client: StartClient, eve
     assert not any(event["type"].endswith("_CHUNK") for event in decode_events(streams[1]))
 
 
-@given(runs(), st.sampled_from(["inline", "hidden"]), st.sampled_from([None, "0.0.58"]))
-def test_what_was_rewritten_is_rewritten_to_itself(events: list[Json], visibility: str, release: str | None) -> None:
-    once = rewrite(plain(events), client=release, visibility=visibility)
+@given(runs(), st.sampled_from(["inline", "hidden"]))
+def test_what_was_rewritten_is_rewritten_to_itself(events: list[Json], visibility: str) -> None:
+    once = rewrite(plain(events), visibility=visibility)
+    assert rewrite(once, visibility=visibility) == once
+
+
+@given(runs(max_moves=20), st.sampled_from(RELEASES), st.sampled_from(["auto", "inline", "hidden"]))
+def test_for_any_release_a_run_keeps_its_ids_their_order_and_its_end_and_is_rewritten_to_itself(
+    events: list[Json], release: str, visibility: str
+) -> None:
+    case = Case("drawn", Run(plain(events)))
+    once = rewrite(case.run.stream, client=release, visibility=visibility)
     assert rewrite(once, client=release, visibility=visibility) == once
+    assert is_in_order(case, once, release)
+    assert end_of(decode_events(once)) == end_of(events)
 
 
 @given(runs(), st.sampled_from(["inline", "hidden"]))

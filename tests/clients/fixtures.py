@@ -9,7 +9,7 @@ import pytest
 from tests.clients.client import Client, Clients, NotInstalledError
 
 
-def _unavailable(reason: str) -> NoReturn:
+def unavailable(reason: str) -> NoReturn:
     # A skip in CI would be green without having asked a single client.
     if os.environ.get("CI"):
         pytest.fail(reason)
@@ -25,6 +25,6 @@ def client() -> Iterator[Callable[[str], Client]]:
             try:
                 return clients(release)
             except NotInstalledError as error:
-                _unavailable(str(error))
+                unavailable(str(error))
 
         yield start

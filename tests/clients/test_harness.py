@@ -186,10 +186,10 @@ def test_missing_release_names_the_command() -> None:
 def test_missing_clients_skip_on_a_laptop_and_fail_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(pytest.skip.Exception):
-        fixtures._unavailable("reason")
+        fixtures.unavailable("reason")
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception):
-        fixtures._unavailable("reason")
+        fixtures.unavailable("reason")
 
 
 def test_ends_differ_by_type_and_not_by_the_order_of_members() -> None:

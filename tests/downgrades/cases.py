@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -12,8 +12,9 @@ from agui_middleware import rewrite
 from tests.clients.client import Run
 from tests.clients.corpus import Corpus
 from tests.strategies import Json, plain, runs
+from tests.strategies.reader.lanes import Lanes
 
-SEEDS, EACH = 100, 4
+SEEDS, EACH, MOVES = 70, 4, 15
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,24 @@ class Case:
         """The events of the stream, however it is framed."""
         return events_of(rewrite(self.run.stream))
 
+    @cached_property
+    def expanded(self) -> list[Json]:
+        """The events with chunks as START, CONTENT and END."""
+        lanes, events = Lanes(), []
+        for event in self.events:
+            if event["type"].startswith("THINKING_"):  # as REASONING_* do, they close the parent's lane
+                events += lanes.expand({"type": "CUSTOM"})[:-1]
+            events += lanes.expand(event)
+        return events
+
+    @property
+    def tagged(self) -> bool:
+        """Whether anything in it is a subagent's."""
+        return "subagent" in json.dumps(self.events).lower()
+
     def sent(self, stream: bytes) -> Run:
         """The same request, answered with another stream."""
-        return Run(stream, self.run.messages, self.run.state)
+        return replace(self.run, stream=stream, chunks=())
 
 
 def events_of(stream: bytes) -> list[Json]:
@@ -66,7 +82,7 @@ def _drawn() -> list[list[Json]]:
             max_examples=EACH,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
-        )(given(runs())(lambda events: collect(events)))
+        )(given(runs(max_moves=MOVES))(lambda events: collect(events)))
         seed(number)(draw)()
     return [json.loads(events) for events in collected]
 

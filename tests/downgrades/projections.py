@@ -3,9 +3,9 @@
 A projection takes as little as it can. Where it has to know what was streamed, it looks into the events of the case.
 """
 
-import copy
+import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agui_middleware.downgrades import Difference
@@ -39,7 +39,7 @@ def projects(difference: Difference) -> Callable[[Projection], Projection]:
 
 def projected(end: End, differences: Iterable[Difference], case: Case) -> End:
     """What these differences leave of an end, in the order in which they are declared in the enumeration."""
-    end = copy.deepcopy(end)
+    end = replace(end, **json.loads(json.dumps({"messages": end.messages, "state": end.state})))
     for difference in sorted(differences, key=list(Difference).index):
         PROJECTIONS[difference](end, case)
     return end

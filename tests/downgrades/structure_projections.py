@@ -7,7 +7,6 @@ from agui_middleware.downgrades import Difference
 from tests.downgrades.cases import Case
 from tests.downgrades.projections import End, drop, projects
 from tests.strategies import Json
-from tests.strategies.reader.lanes import Lanes
 
 
 @projects(Difference.EMPTY_CONTENT)
@@ -36,7 +35,7 @@ class _Finished:
         self._open: set[str] = set()
         self._finished: set[str] = set()
         self._failed = False
-        for event in expanded(case):
+        for event in case.expanded:
             self._take(event)
 
     def _take(self, event: Json) -> None:
@@ -88,16 +87,6 @@ class _Finished:
 def _calls(end: End) -> Iterator[Json]:
     for message in end.messages:
         yield from message.get("toolCalls", ())
-
-
-def expanded(case: Case) -> list[Json]:
-    """The events of a case with its chunks as START, CONTENT and END."""
-    lanes, events = Lanes(), []
-    for event in case.events:
-        if event["type"].startswith("THINKING_"):  # as REASONING_* do, they close the parent's lane
-            events += lanes.expand({"type": "CUSTOM"})[:-1]
-        events += lanes.expand(event)
-    return events
 
 
 @projects(Difference.IN_PIECES)
