@@ -86,6 +86,7 @@ if not os.environ.get("PLAIN"):
 app.add_middleware(
     CORSMiddleware,
     allow_origins=["*"],
+    allow_methods=["POST"],
     allow_headers=["content-type", "x-ag-ui-client-version"],
     expose_headers=["x-ag-ui-downgrade"],
 )

@@ -62,17 +62,21 @@ def test_promoted_results_are_the_state(client: StartClient, release: str) -> No
 
 
 def told(messages: Sequence[Json]) -> list[str]:
-    """As JSON text, since Python takes True for 1; in the order of the ids, since what only a call had made may be made by
-    something else, and later.
+    """As JSON text, since Python takes True for 1; in any order, since what only a call had made may be made by something
+    else, and later; and without messages that say nothing, of which a call may have been the reason.
     """
-    return sorted(json.dumps(message, sort_keys=True) for message in messages)
+    return sorted(json.dumps(message, sort_keys=True) for message in messages if not _is_empty(message))
+
+
+def _is_empty(message: Json) -> bool:
+    return message["role"] == "assistant" and not message.get("content") and not message.get("toolCalls")
 
 
 def named(events: Sequence[Json]) -> dict[str, set[str]]:
     """The names by which each tool call goes, in openers and in lists of messages."""
     names: dict[str, set[str]] = {}
     for event in events:
-        if "toolCallName" in event:
+        if "toolCallName" in event and "toolCallId" in event:
             names.setdefault(event["toolCallId"], set()).add(event["toolCallName"])
         for message in (*event.get("messages", ()), *event.get("input", {}).get("messages", ())):
             for call in message.get("toolCalls", ()):
@@ -93,7 +97,7 @@ def without_calls(messages: Sequence[Json], gone: set[str]) -> list[Json]:
     return left
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(events=runs(), denied=st.sets(st.sampled_from(NAMES), min_size=1, max_size=3))
 def test_generated_runs_end_without_the_denied_calls_and_with_all_else(
     client: StartClient, events: list[Json], denied: set[str]
@@ -108,7 +112,7 @@ def test_generated_runs_end_without_the_denied_calls_and_with_all_else(
     assert not {event.get("toolCallId") for event in decode_events(filtered)} & gone
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(events=runs())
 def test_generated_runs_end_without_reasoning_and_with_all_else(client: StartClient, events: list[Json]) -> None:
     filtered = rewrite(plain(events), filters=[without_reasoning])
