@@ -106,8 +106,6 @@ async def _relay(transport: httpx.AsyncBaseTransport, request: httpx.Request, bo
 
 
 async def _hand_on(response: httpx.Response, send: Send) -> None:
-    if response.status_code < 200:
-        raise httpx.RemoteProtocolError(f"status {response.status_code}, which nobody asked for")
     headers = end_to_end([(name.lower(), value) for name, value in response.headers.raw])
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     assert isinstance(response.stream, httpx.AsyncByteStream)

@@ -18,6 +18,7 @@ from tests.notation import stream
 from tests.proxy.commands import command
 from tests.proxy.servers import http
 from tests.proxy.upstream import EVENTS, LAST, chunk, listening, whole
+from tests.robustness.exchange import Exchange
 
 SETTINGS = '[[routes]]\npath = "/public"\nvisibility = "hidden"\n'
 TAGGED = encode_events(stream("RS r; SUB+ s; TS n @s; TC n psst @s; TE n @s; SUB- s; RF r"))
@@ -166,13 +167,41 @@ def test_a_port_that_is_taken_is_told(folder: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("words", [("serve", "some_agent:app"), ("proxy", "--upstream", "http://agent")])
-@pytest.mark.parametrize("missing", ["uvicorn", "httpx"])
-def test_what_is_not_installed_is_named(words: tuple[str, ...], missing: str) -> None:
-    script = f"import sys; sys.modules[{missing!r}] = None; from agui_middleware.__main__ import main; main()"
-    result = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
-    if words[0] == "serve" and missing == "httpx":
-        assert "Could not import module" in result.stderr  # it came as far as that
-    else:
-        assert result.returncode == 1
-        assert f"Error: this needs {missing}: pip install 'agui-middleware[proxy]'" in result.stderr
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (("serve", "some_agent:app"), "uvicorn"),
+        (("proxy", "--upstream", "http://agent"), "uvicorn"),
+        (("proxy", "--upstream", "http://agent"), "httpx"),
+    ],
+)
+def test_what_is_not_installed_is_named(words: tuple[str, ...], missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith((missing, "agui_middleware.proxy"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    result = invoke(*words)
+    assert result.exit_code == 1
+    assert result.output == f"Error: this needs {missing}: pip install 'agui-middleware[proxy]'\n"
+
+
+def test_what_is_missing_in_the_extra_itself_is_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "uvicorn.importer", raising=False)
+    monkeypatch.setitem(sys.modules, "importlib", None)
+    with pytest.raises(ModuleNotFoundError, match="importlib"):
+        CliRunner().invoke(cli, ("serve", "some_agent:app"), catch_exceptions=False)
+
+
+async def test_an_upstream_that_breaks_off_leaves_no_traceback(served: list[dict[str, Any]]) -> None:
+    """The response just has no end, which a server makes its client see."""
+    async with listening() as upstream, anyio.create_task_group() as tasks:
+
+        async def break_off() -> None:
+            connection = await upstream.connection()
+            await connection.send(EVENTS + chunk(TAGGED))
+            await connection.stream.aclose()
+
+        tasks.start_soon(break_off)
+        assert invoke("proxy", "--upstream", upstream.url).exit_code == 0
+        exchange = await Exchange().run(served[0]["app"])
+    assert exchange.body == TAGGED
+    assert not exchange.complete

@@ -1,6 +1,6 @@
 """The proxy in process, on both event loops, with an upstream on a real socket."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import anyio
 import httpx
@@ -121,6 +121,52 @@ async def test_connections_are_used_again(upstream: Upstream, proxy: Proxy) -> N
             await connection.send(EVENTS + chunk(PARTS[0]) + LAST)
         assert exchange.complete
     assert upstream.accepted == 1
+
+
+@pytest.mark.parametrize("framing", [[], [(b"transfer-encoding", b"chunked")]])
+async def test_a_client_that_leaves_before_its_request_is_read_is_not_answered(
+    framing: list[tuple[bytes, bytes]],
+) -> None:
+    async with listening() as upstream, Proxy(upstream.url) as proxy:
+        exchange = Exchange(headers=framing, body=[b""])
+        exchange.disconnect()
+
+        async def receive() -> Message:
+            return {"type": "http.disconnect"}
+
+        await proxy(exchange.scope, receive, exchange.send)
+    assert not exchange.sent
+
+
+async def test_a_client_is_seen_to_leave_behind_a_body_that_the_upstream_did_not_want() -> None:
+    class Forever(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            exchange.disconnect()
+            await anyio.sleep_forever()
+            yield b""
+
+    class Early(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, stream=Forever())
+
+    exchange = Exchange(headers=[(b"content-length", b"6")], body=[b"un", b"want", b"ed"])
+    with anyio.fail_after(PATIENCE):
+        await exchange.run(Proxy("http://agent", transport=Early()))
+    assert exchange.started
+    assert not exchange.complete
+
+
+async def test_websockets_are_refused() -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await AGUIMiddleware(Proxy("http://nowhere.invalid"), Settings())({"type": "websocket"}, receive, send)
+    assert sent == [{"type": "websocket.close", "code": 1000}]
 
 
 class TestFailure:
