@@ -34,6 +34,7 @@ _SPANS: Final = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_M
 _CLOSERS: Final = frozenset({"TEXT_MESSAGE_END", "TOOL_CALL_END", "REASONING_MESSAGE_END"})
 _OF_THE_RUN: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_SNAPSHOT", "STATE_DELTA"})
 _KNOWN: Final = frozenset(EventType)
+_ENCRYPTED: Final = {"message": ("message", "reasoning"), "tool-call": ("call",)}  # by subtype; of another, any kind
 LIFECYCLE: Final = frozenset({"SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
 
 
@@ -43,7 +44,10 @@ def tagged(tag: Any) -> bool:
 
 
 class Steps:
-    """Which steps are whose. A step end belongs to whoever has a step of that name open, the parent first."""
+    """Which steps are whose. A step end belongs to whoever has a step of that name open, the parent first.
+
+    A subagent's that its run left open stays its own: of the next run's parent, only what that opens is.
+    """
 
     def __init__(self) -> None:
         self._parents: set[Any] = set()
@@ -53,7 +57,8 @@ class Steps:
         """Whether a STEP_STARTED or STEP_FINISHED is a subagent's."""
         name = head.stepName if isinstance(head.stepName, str) else None
         if tagged(head.subagentRunId):
-            self._subagents[name] += 1 if head.type == "STEP_STARTED" else -1
+            started = head.type == "STEP_STARTED"
+            self._subagents[name] = self._subagents[name] + 1 if started else max(self._subagents[name] - 1, 0)
             return True
         if head.type == "STEP_STARTED":
             self._parents.add(name)
@@ -62,6 +67,10 @@ class Steps:
             self._parents.remove(name)
             return False
         return self._subagents[name] > 0
+
+    def begin_run(self) -> None:
+        """Forget what the parent's last run left open."""
+        self._parents.clear()
 
 
 class Ownership:
@@ -165,7 +174,7 @@ class Ownership:
         if head.type in ("RUN_STARTED", "MESSAGES_SNAPSHOT"):
             self.reread(event)
         if head.type == "RUN_STARTED":
-            self._steps = Steps()
+            self._steps.begin_run()
             self._open.clear()
         if head.type in LIFECYCLE:
             return True
@@ -184,7 +193,8 @@ class Ownership:
         """Whether an encrypted value, or an event of a type from after 1.1, is about a subagent's entity."""
         head = event.head
         if head.type == "REASONING_ENCRYPTED_VALUE":
-            kinds = ("call",) if event.get("subtype") == "tool-call" else ("message", "reasoning")
+            subtype = event.get("subtype")
+            kinds = _ENCRYPTED.get(subtype, self._owner) if isinstance(subtype, str) else self._owner
             return any(self._owns(kind, _id(head.entityId)) for kind in kinds)
         if head.type in _KNOWN:
             return False

@@ -141,3 +141,26 @@ async def test_a_tag_is_found_however_its_name_is_written() -> None:
     names = [b'"subagent\\u0052unId"', b'"\\u0073ubagentRunId"', b'"subagentRunId" ', b' "subagentRunId"\t']
     exchange = await ask(sends(*(tagged % name for name in names)), Exchange())
     assert exchange.events == []
+
+
+RUN = '{"type":"RUN_STARTED","threadId":"t","runId":"r"}'
+OPENED = '{"type":"STEP_STARTED","stepName":"SECRET","subagentRunId":"s"}'
+CLOSED = '{"type":"STEP_FINISHED","stepName":"SECRET"}'
+CALL = '{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"x","subagentRunId":"s"}'
+ENCRYPTED = '{"type":"REASONING_ENCRYPTED_VALUE","entityId":"c","encryptedValue":"SECRET"%s}'
+MALFORMED_RUNS = {
+    "a step that ends twice": [RUN, OPENED.replace("STARTED", "FINISHED"), OPENED, CLOSED],
+    "a step that ends in the next run": [RUN, OPENED, '{"type":"RUN_ERROR","message":"x"}', RUN, CLOSED],
+    "an encrypted value without a subtype": [RUN, CALL, ENCRYPTED % ""],
+    "an encrypted value of a wrong subtype": [RUN, CALL, ENCRYPTED % ',"subtype":["tool-call"]'],
+    "an encrypted value of another subtype": [RUN, CALL, ENCRYPTED % ',"subtype":"tool_call"'],
+}
+
+
+@pytest.mark.parametrize("events", MALFORMED_RUNS.values(), ids=MALFORMED_RUNS)
+@on_every_loop
+async def test_no_malformed_run_is_a_way_round(events: list[str]) -> None:
+    """What a subagent has opened or asked for stays its own, whatever else is wrong with its events."""
+    exchange = await ask(sends(*(f"data: {each}\n\n".encode() for each in events)), Exchange())
+    assert not leaked(exchange)
+    assert "RUN_STARTED" in exchange.types
