@@ -91,7 +91,7 @@ class Tracer:
 
     def _record(self, data: bytes | None, fate: str) -> Record:
         outputs, self._outputs = self._outputs, []
-        acting = [ENDED] if self._stream.ended else self._journal.acting
+        acting = [ENDED] if self._stream.failure else self._journal.acting
         if fate == "dropped" and data is not None and (_type(data) or "").startswith("RUN_"):
             self._ends[data] = self._number
         late = [self._ends.pop(output) for output in outputs if output in self._ends]

@@ -164,6 +164,7 @@ def test_what_is_held_back_says_until_when(page: Page) -> None:
     choose(page, "0.0.36")
     run(page)
     held = page.locator("tr.held").first
+    assert "none" in held.locator(".type").evaluate("e => getComputedStyle(e).textDecorationLine")
     number = str(held.locator("td.receives").text_content()).removeprefix("held back until event ")
     releasing = page.locator("#rows tr").filter(has=page.get_by_role("rowheader", name=number, exact=True))
     expect(releasing.locator("td.receives")).to_contain_text(f"from {held.locator('th').text_content()}")
