@@ -1,9 +1,31 @@
-import ast
-import re
+"""The README does what it says: its table is generated, and its snippets run."""
 
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from agui_middleware import Settings
+from agui_middleware.cli import cli
+from tests.clients.client import HERE as CLIENTS
+from tests.clients.client import Client
 from tests.readme import README, with_table
 
-_PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ROOT = README.parent
+
+
+def blocks(language: str) -> list[str]:
+    """The README's code blocks in a language, in order."""
+    pattern = rf"^```{language}\n(.*?)^```"
+    return re.findall(pattern, README.read_text(), re.DOTALL | re.MULTILINE)
 
 
 def test_readme_has_the_compatibility_table_of_the_downgrades() -> None:
@@ -11,10 +33,109 @@ def test_readme_has_the_compatibility_table_of_the_downgrades() -> None:
     assert README.read_text() == with_table(README.read_text())
 
 
-def test_readme_snippets_run_one_after_the_other() -> None:
+def test_every_block_is_of_a_language_that_is_run_here() -> None:
+    """`.ci/run` runs those of `sh`; the one of `js` is `examples/http_agent.mjs` in a bundle."""
+    languages = set(re.findall(r"^```(.+)$", README.read_text(), re.MULTILINE))
+    assert languages <= {"console", "js", "python", "sh", "toml"}
+
+
+def test_python_blocks_run_one_after_the_other() -> None:
     namespace: dict[str, object] = {}
-    snippets = _PYTHON.findall(README.read_text())
+    snippets = blocks("python")
     for snippet in snippets:
         exec(compile(ast.parse(snippet), "README.md", "exec"), namespace)
     assert len(snippets) >= 3
     assert "app" in namespace
+
+
+@pytest.mark.parametrize("block", blocks("toml"))
+def test_toml_blocks_are_settings(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    in_pyproject = "tool" in tomllib.loads(block)
+    Path("pyproject.toml" if in_pyproject else "agui_middleware.toml").write_text(block)
+    assert Settings() != Settings.model_construct()
+
+
+@contextmanager
+def served(app: str, environment: dict[str, str]) -> Iterator[str]:
+    """An app under uvicorn, which picks a port: the address."""
+    command = [sys.executable, "-m", "uvicorn", app, "--port", "0"]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        lines = iter(process.stderr.readline, "")
+        yield next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def serve() -> Iterator[Callable[[str], str]]:
+    """Starts the server of a console command, once, and gives its address."""
+    addresses: dict[str, str] = {}
+    with ExitStack() as stack:
+
+        def start(command: str) -> str:
+            if command not in addresses:
+                *settings, _, app = command.split()
+                environment = dict(setting.split("=") for setting in settings)
+                addresses[command] = stack.enter_context(served(app, environment))
+            return addresses[command]
+
+        yield start
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """The commands of a console block, each with what it prints."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def console() -> Iterator[tuple[str, str, str]]:
+    """The README's console: each command that prints something, with the server that was started last."""
+    server = ""
+    for block in blocks("console"):
+        for command, output in commands(block):
+            if command.endswith(" &"):
+                server = command.removesuffix(" &")
+            else:
+                yield server, command, output
+
+
+CONSOLE = list(console())
+NODE = [(server, command, output) for server, command, output in CONSOLE if command.startswith("node ")]
+
+
+def test_every_command_is_run_here_or_cannot_be() -> None:
+    others = [command for _, command, _ in CONSOLE if not command.startswith(("node ", "agui-middleware "))]
+    assert all("…" in command for command in others)
+
+
+@pytest.mark.parametrize(("server", "command", "output"), NODE, ids=[f"{s}: {c}" for s, c, _ in NODE])
+def test_clients_print_what_the_readme_shows(
+    client: Callable[[str], Client], serve: Callable[[str], str], server: str, command: str, output: str
+) -> None:
+    """An ellipsis stands for the rest of a line."""
+    [_, script, release, url] = command.split()
+    client(release)  # or skip
+    words = ["node", script, release, re.sub(r"http://[^/]+", serve(server), url)]
+    environment = {**os.environ, "CLIENTS": str(CLIENTS)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    shown = re.escape(output.strip()).replace("…", ".*")
+    assert re.fullmatch(shown, done.stdout.strip()), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [command for _, command, _ in CONSOLE if command.startswith("agui-middleware ")])
+def test_the_command_line_runs(command: str) -> None:
+    stream = b'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n'
+    result = CliRunner().invoke(cli, command.split()[1:], input=stream)
+    assert result.exit_code == 0, result.output
