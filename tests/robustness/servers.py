@@ -25,7 +25,7 @@ COMMANDS: dict[str, list[str]] = {
     "granian": ["granian", "--interface", "asgi", "--loop", "asyncio", "--workers-kill-timeout", "10"],
 }
 PLAIN: dict[str, Any] = {"verify": False, "trust_env": False}  # loading certificates takes longer than a test
-UP = 30.0  # seconds at most, on a machine that has better things to do
+UP = 120.0  # seconds at most, on a machine that has better things to do
 
 
 class Server:
@@ -44,14 +44,14 @@ class Server:
         with self._log.open("wb") as log:
             environment = {**os.environ, "AGUI_JOURNAL": str(self._journal)}
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-        self._wait_until_up()
 
     def _bind(self, port: int) -> list[str]:
         if self.name.startswith("hypercorn"):
             return ["--bind", f"127.0.0.1:{port}"]
         return ["--host", "127.0.0.1", "--port", str(port)]
 
-    def _wait_until_up(self) -> None:
+    def wait_until_up(self) -> None:
+        """Until it answers. Fails with its log where it does not."""
         deadline = time.monotonic() + UP
         while True:
             try:
@@ -109,6 +109,7 @@ class Server:
 def running(name: str, folder: Path) -> Iterator[Server]:
     server = Server(name, folder)
     try:
+        server.wait_until_up()
         yield server
     finally:
         server.stop()

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +39,16 @@ on_everything = pytest.mark.parametrize(("name", "framework"), RUNNABLE)
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Server]]:
     """Each server, started when it is first asked for."""
+    started: dict[str, Server] = {}
     with ExitStack() as stack:
 
-        @cache
         def start(name: str) -> Server:
-            return stack.enter_context(running(name, tmp_path_factory.mktemp("server")))
+            if name not in started:
+                started[name] = stack.enter_context(running(name, tmp_path_factory.mktemp("server")))
+            return started[name]
 
         yield start
-        logs = [start(name).log for name in COMMANDS]
+        logs = [server.log for server in started.values()]
     for log in logs:
         assert not STRAY.search(log), log
 
