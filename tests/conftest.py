@@ -20,6 +20,7 @@ settings.register_profile(
     "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True, derandomize=True
 )
 settings.register_profile("thorough", settings.get_profile("patient"), max_examples=5000, derandomize=False)
+settings.register_profile("quick", settings.get_profile("patient"), max_examples=10)
 settings.load_profile("patient")
 
 
