@@ -54,19 +54,27 @@ async def without_activity_reasoning(events: AsyncIterator[Event], _: Context) -
     closed: set[str | None] = set()  # the subagents whose chunks are
     overlook(events, _OTHER_CHUNKS)
     async for event in events:
-        type, id, tag = event.head.type, event.head.messageId, event.head.subagentRunId
-        owner = tag if isinstance(tag, str) else None
-        if type == _CHUNK or type in _OTHER_CHUNKS:
-            closed.discard(owner)
+        type, id = event.head.type, event.head.messageId
+        if closed and (type == _CHUNK or type in _OTHER_CHUNKS):
+            closed.discard(_owner(event))
         if isinstance(id, str) and roster.roles.get(id) == "activity":
-            if type == _CHUNK:
-                event = event.without("delta")
-            elif type == _CONTENT and owner in closed:
+            if type == _CONTENT and _owner(event) in closed:
                 continue
-            elif type == _CONTENT:
-                event = event.replace(type=_START, role="reasoning").without("delta", "metadata")
+            event = _without_delta(event)
             if event.head.type == _START:
-                closed.add(owner)
-        overlook(events, () if closed else _OTHER_CHUNKS)
+                closed.add(_owner(event))
+                overlook(events, ())
         roster.take(event)
         yield event
+
+
+def _owner(event: Event) -> str | None:
+    tag = event.head.subagentRunId
+    return tag if isinstance(tag, str) else None
+
+
+def _without_delta(event: Event) -> Event:
+    """What adds nothing to a message: an opening where it was content."""
+    if event.head.type == _CONTENT:
+        return event.replace(type=_START, role="reasoning").without("delta", "metadata")
+    return event.without("delta") if event.head.type == _CHUNK else event

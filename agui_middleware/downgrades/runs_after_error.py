@@ -6,7 +6,7 @@ of RUN_ERROR would be read, too, and would call a failure a success; it has to s
 messages in its input echo.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 from agui_middleware.event import Event, EventType
 from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
@@ -29,8 +29,7 @@ _OTHERS = frozenset(EventType) - _CLOSERS.keys() - _MEMBERS.keys() - {"RUN_START
 async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
-    begun: Event | None = None  # the RUN_STARTED of the run that goes on
-    open: dict[tuple[str, str], str] = {}  # what would close what is open, and the member that names it
+    run = _Run()
     overlook(events, _OTHERS)
     async for event in events:
         type = event.head.type
@@ -40,36 +39,52 @@ async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
             )
-            for (closer, id), member in reversed(open.items()):
-                yield Event(type=closer, **{member: id})
-            open.clear()
-            if begun is not None and not messages_of(event):
+            goes_on = run.begun is not None and not messages_of(event)
+            for closing in run.close(finish=not goes_on):
+                yield closing
+            if goes_on:
                 continue
-            if begun is not None:
-                yield Event(type="RUN_FINISHED", threadId=begun.get("threadId"), runId=begun.get("runId"))
         elif error is not None:
             yield error
             error = None
         if type == "RUN_ERROR":
             error = event
-            continue
-        if type in ("RUN_STARTED", "RUN_FINISHED"):
-            begun = event if type == "RUN_STARTED" else None
-            open.clear()
-        _follow(event, open)
-        yield event
+        else:
+            run.take(event)
+            yield event
     if error is not None:
         yield error
 
 
-def _follow(event: Event, open: dict[tuple[str, str], str]) -> None:
-    """Keep what would close what is open."""
-    type = event.head.type
-    opens = type in _CLOSERS
-    closer, member = _CLOSERS[type] if opens else (type, _MEMBERS.get(type))
-    if member is None or not isinstance(id := getattr(event.head, member), str):
-        return
-    if opens:
-        open[closer, id] = member
-    else:
-        open.pop((closer, id), None)
+class _Run:
+    """The run that goes on, and what is open in it."""
+
+    __slots__ = ("_open", "begun")
+
+    def __init__(self) -> None:
+        self.begun: Event | None = None  # its RUN_STARTED
+        self._open: dict[tuple[str, str], str] = {}  # what would close what is open, and the member that names it
+
+    def close(self, *, finish: bool) -> Iterator[Event]:
+        """The ends of what is open, and with `finish` that of the run."""
+        for (closer, id), member in reversed(self._open.items()):
+            yield Event(type=closer, **{member: id})
+        self._open.clear()
+        if finish and self.begun is not None:
+            yield Event(type="RUN_FINISHED", threadId=self.begun.get("threadId"), runId=self.begun.get("runId"))
+
+    def take(self, event: Event) -> None:
+        """Follow what begins and what ends."""
+        type = event.head.type
+        if type in ("RUN_STARTED", "RUN_FINISHED"):
+            self.begun = event if type == "RUN_STARTED" else None
+            self._open.clear()
+            return
+        opens = type in _CLOSERS
+        closer, member = _CLOSERS[type] if opens else (type, _MEMBERS.get(type))
+        if member is None or not isinstance(id := getattr(event.head, member), str):
+            return
+        if opens:
+            self._open[closer, id] = member
+        else:
+            self._open.pop((closer, id), None)
