@@ -30,7 +30,8 @@ def allow_tools(names: Collection[str]) -> Filter:
 def deny_tools(names: Collection[str]) -> Filter:
     """A filter that shows no calls of these tools.
 
-    A result for a call that an earlier response opened is shown, unless a snapshot or the input echo has said its name.
+    A result for a call that an earlier response opened, or that comes before its call, is shown, unless a snapshot or the
+    input echo has said its name.
     """
     denied = _names(names)
     return _filter(lambda name: name not in denied, unknown=True)
