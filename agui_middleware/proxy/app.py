@@ -7,12 +7,10 @@ from typing import Self
 import httpx
 from starlette.types import Receive, Scope, Send
 
+from agui_middleware.proxy.connections import Connections, one_connection
 from agui_middleware.proxy.exchange import ClientLeft, RequestBody, answer, exchange
 from agui_middleware.proxy.headers import CHUNKED, Headers, for_upstream, framing
 from agui_middleware.proxy.target import Unforwardable, Upstream
-
-# Servers close what is idle for 5 seconds (Node, uvicorn); a request on its way then is lost, and a POST not to be repeated.
-_KEPT_OPEN = 4.0
 
 
 class Proxy:
@@ -27,7 +25,7 @@ class Proxy:
     - `trust_forwarded`: a proxy before this one says in `X-Forwarded-*` and `Forwarded` who asks, and is believed. By
       default these are taken away, and said anew.
     - `ssl_context`: for an upstream with a certificate of one's own authority.
-    - `transport`: what speaks HTTP, instead of `httpx.AsyncHTTPTransport`.
+    - `transport`: what speaks HTTP, instead of `httpx.AsyncHTTPTransport`, one a connection.
 
     Nothing is buffered, decoded, retried or followed. The client that leaves has the upstream's connection closed. What has
     no answer is answered with 502 or, where it took too long, 504; an answer that breaks off raises `UpstreamBrokeOff` into
@@ -52,13 +50,9 @@ class Proxy:
         self._trust_forwarded = trust_forwarded
         timeout = httpx.Timeout(idle_timeout, connect=connect_timeout, pool=None)
         self._timeout = timeout.as_dict()
-        self._transport = transport or httpx.AsyncHTTPTransport(
-            verify=ssl_context or self._upstream.url.scheme == "https",  # loading certificates takes its time
-            trust_env=False,
-            limits=httpx.Limits(
-                keepalive_expiry=_KEPT_OPEN
-            ),  # a stream takes one, and how many is the server's to limit
-        )
+        # Made once for all connections, and without certificates where there is nothing to vouch for: they take their time.
+        context = ssl_context or httpx.create_ssl_context(self._upstream.url.scheme == "https", trust_env=False)
+        self._transport = transport or Connections(lambda: one_connection(context))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request. Raises `UpstreamBrokeOff` where the response cannot be brought to its end."""

@@ -9,7 +9,7 @@ from starlette.types import Message, Receive, Send
 
 from agui_middleware.proxy.headers import end_to_end
 
-logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware")
 
 
 class UpstreamBrokeOff(Exception):
@@ -30,7 +30,7 @@ class RequestBody(httpx.AsyncByteStream):
         self._receive = receive
         self._first: bytes | None = None
         self._more = True
-        self.over = anyio.Event()
+        self.over: anyio.Event = anyio.Event()
 
     async def empty(self) -> bool:
         """Whether there is none, which takes a look at its first part."""

@@ -26,7 +26,7 @@ class Upstream:
 
     def __init__(self, url: str) -> None:
         try:
-            self.url = httpx.URL(url)
+            self.url: httpx.URL = httpx.URL(url)
         except httpx.InvalidURL as error:
             raise ValueError(f"upstream: {url!r} is no URL: {error}") from None
         if self.url.scheme not in ("http", "https") or not self.url.host:
@@ -35,7 +35,7 @@ class Upstream:
             )
         if self.url.userinfo or self.url.query or self.url.fragment:
             raise ValueError("upstream: credentials, a query and a fragment are not taken; only a path is")
-        self.host = self.url.netloc
+        self.host: bytes = self.url.netloc
         self._base = self.url.raw_path.rstrip(b"/")
 
     def target(self, scope: Scope) -> bytes:
