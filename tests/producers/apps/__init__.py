@@ -13,6 +13,7 @@ PRODUCERS = {
     "langgraph": "ag-ui-langgraph",
     "llama_index": "llama-index-protocols-ag-ui",
     "pydantic_ai": "pydantic-ai-slim",
+    "strands": "ag-ui-strands",
 }
 """The modules of this package, and the distribution that each of them needs."""
 
