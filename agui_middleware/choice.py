@@ -19,7 +19,7 @@ class Choice:
     __slots__ = ("_choose", "_settled", "route")
 
     def __init__(self, route: Route, plan: Plan, choose: Callable[[], Plan]) -> None:
-        self.route = route
+        self.route: Route = route
         self._settled = plan
         self._choose: Callable[[], Plan] | None = choose
 

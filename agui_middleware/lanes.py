@@ -20,7 +20,7 @@ ID_OF: Final = {
     "TOOL_CALL_CHUNK": "toolCallId",
     "REASONING_MESSAGE_CHUNK": "messageId",
 }
-OPENER_MEMBERS: Final = {
+OPENER_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
     "TEXT_MESSAGE_CHUNK": ("role", "name"),
     "TOOL_CALL_CHUNK": ("toolCallName", "parentMessageId"),
     "REASONING_MESSAGE_CHUNK": (),

@@ -17,7 +17,7 @@ from agui_middleware.response import Responder
 from agui_middleware.settings import Route, Settings
 from agui_middleware.stream import Stream, Write
 
-logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware")
 
 Told = ParamSpec("Told")
 Identify = Callable[[Scope], "ClientVersion | str | None"]
@@ -51,7 +51,8 @@ class AGUIMiddleware:
         on_loss: Callable[[Loss], None] | None = None,
     ) -> None:
         self.app = app
-        self.settings = settings = Settings() if settings is None else settings
+        settings = Settings() if settings is None else settings
+        self.settings: Settings = settings
         self._identify = identify
         self._on_plan = on_plan
         self._on_loss = on_loss

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware")
 
 
 class _Done:
@@ -52,7 +52,7 @@ class Source(Generic[In]):
     __slots__ = ("dozes", "overlooked")
 
     def __init__(self) -> None:
-        self.dozes = False
+        self.dozes: bool = False
         self.overlooked: Collection[str] = ()
 
     def __aiter__(self) -> "Source[In]":
@@ -83,9 +83,9 @@ class Pump(Generic[In, Out]):
         self._transform = transform
         self._deliver = deliver
         self._coroutine: Coroutine[Any, Any, None] | None = None
-        self.source = Source[In]()
+        self.source: Source[In] = Source[In]()
         self._closing = False
-        self.done = False  # the generator has ended, by itself or by an exception
+        self.done: bool = False  # the generator has ended, by itself or by an exception
 
     async def start(self) -> None:
         """Run the generator up to its first request for an item. Comes before everything but `close`."""

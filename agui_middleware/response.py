@@ -14,7 +14,7 @@ from agui_middleware.pump import DONE
 from agui_middleware.stream import Stream
 from agui_middleware.turn import Turn
 
-logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware")
 
 MakeStream = Callable[[Plan, Callable[[bytes], Awaitable[None]]], Stream]
 

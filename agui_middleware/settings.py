@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -129,7 +129,7 @@ class Route(BaseModel):
     - `enabled`: off, the path is left alone.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     path: str = "/{path:path}"
     methods: list[Method] = ["POST"]
@@ -186,7 +186,7 @@ class Settings(BaseSettings):
     `pydantic.ValidationError`, which names the field and what it allows.
     """
 
-    model_config = SettingsConfigDict(
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
         env_prefix="AGUI_",
         extra="forbid",
         frozen=True,

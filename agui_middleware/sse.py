@@ -79,7 +79,7 @@ class Decoder:
         self._pending = 0  # the size of the fragments
         self._after_cr = False  # an LF that comes next belongs to that CR
         self._head: bytes | None = b""  # what may yet turn out to be a BOM; None behind it
-        self.idle = False  # at the start of a frame, behind the first, with nothing pending
+        self.idle: bool = False  # at the start of a frame, behind the first, with nothing pending
         self._closed = False
 
     def feed(self, chunk: bytes) -> list[Item]:

@@ -11,7 +11,7 @@ from agui_middleware.plan import Plan
 from agui_middleware.pump import DONE
 from agui_middleware.sse import Comment, Decoder, Fields, Frame, Item, Stray, encode, encode_comment
 
-logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware")
 
 Write = Callable[[bytes], Awaitable[None]]
 
@@ -68,7 +68,7 @@ class Stream:
         self._raw = False  # no AG-UI: everything passes as it comes
         self._out: list[bytes | Event] = []  # frames; an event, where its SSE fields are yet to be put
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads nothing but another run
-        self.ended = False
+        self.ended: bool = False
 
     @property
     def failure(self) -> Exception | None:

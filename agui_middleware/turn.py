@@ -15,7 +15,7 @@ class Turn:
     __slots__ = ("taken", "waited_for")
 
     def __init__(self) -> None:
-        self.taken = False
+        self.taken: bool = False
         self.waited_for: deque[anyio.Event] = deque()
 
     async def take(self) -> None:

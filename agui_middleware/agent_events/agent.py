@@ -11,7 +11,7 @@ from agui_middleware.agent_events.voice import AGUIEvent, NewId, Outbox, Voice
 PROTOCOL_VERSION = "1.0"
 """What this producer speaks, whatever the request says it speaks itself."""
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 
 class Agent:

@@ -5,7 +5,7 @@ lone surrogate (a token that ends between the two halves of an emoji) is a legal
 `to_agui`, but pydantic writes no JSON for it.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
@@ -17,7 +17,7 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 class Model(BaseModel):
     # NaN and the infinities have no JSON form: they are refused here, where the traceback still names the loop.
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,

@@ -19,8 +19,8 @@ from agui_middleware.agent_events.voice import AGUIEvent, NewId
 try:
     from ag_ui.core import RunAgentInput
     from sse_starlette import EventSourceResponse
-except ImportError as error:
-    raise ImportError("an AG-UI endpoint needs the extra: pip install 'agui-middleware[agents]'") from error
+except ImportError as _missing:
+    raise ImportError("an AG-UI endpoint needs the extra: pip install 'agui-middleware[agents]'") from _missing
 
 AgentLoop: TypeAlias = Callable[[RunAgentInput], AsyncIterable[AgentEvent]]
 """Starts a loop for one request."""

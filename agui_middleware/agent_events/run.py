@@ -45,9 +45,9 @@ class Run:
     def __init__(self, voice: Voice, ledger: Ledger) -> None:
         self.voice = voice
         self.ledger = ledger
-        self.turns = Turns(voice)
-        self.calls = Calls(voice)
-        self.children = Children(voice, self.calls, lambda inner: Run(inner, ledger))
+        self.turns: Turns = Turns(voice)
+        self.calls: Calls = Calls(voice)
+        self.children: Children = Children(voice, self.calls, lambda inner: Run(inner, ledger))
         self.outcome: RunOutcome | None = None
         self._counted = False
 

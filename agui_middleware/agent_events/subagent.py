@@ -21,7 +21,7 @@ class Subagent:
         self.run = run
         self.tool = tool
         self.call = call
-        self.active = True
+        self.active: bool = True
         links = {
             "parentSubagentRunId": parent,
             "parentToolCallId": call and call.id,

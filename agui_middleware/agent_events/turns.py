@@ -4,7 +4,7 @@ import logging
 
 from agui_middleware.agent_events.voice import Voice
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 
 class Turns:

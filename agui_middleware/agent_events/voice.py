@@ -33,7 +33,7 @@ class Outbox:
 
     def __init__(self, new_id: NewId) -> None:
         self.events: list[AGUIEvent] = []
-        self.tool_call_ids = Names()
+        self.tool_call_ids: Names = Names()
         self._names = Names()
         self._new_id = new_id
 

@@ -1,6 +1,6 @@
 """What several commands take: a release of @ag-ui/client, and a filter."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import ImportString, TypeAdapter, ValidationError
@@ -8,8 +8,14 @@ from pydantic import ImportString, TypeAdapter, ValidationError
 from agui_middleware.client import ClientVersion
 from agui_middleware.filters import Filter
 
+if TYPE_CHECKING:  # generic in the newest click only
+    ReleaseType = click.ParamType[ClientVersion | None]
+    FilterType = click.ParamType[Filter]
+else:
+    ReleaseType = FilterType = click.ParamType
 
-class Release(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
+
+class Release(ReleaseType):
     """A release of @ag-ui/client, or `current`."""
 
     name = "release"
@@ -24,7 +30,7 @@ class Release(click.ParamType):  # type: ignore[type-arg]  # generic in the newe
             self.fail(f"{value!r} is neither 'current' nor a release of @ag-ui/client, such as 0.0.58", param, ctx)
 
 
-class Importable(click.ParamType):  # type: ignore[type-arg]  # as above
+class Importable(FilterType):
     """A filter, as `package.module:name`."""
 
     name = "package.module:name"

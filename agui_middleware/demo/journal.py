@@ -7,7 +7,7 @@ from agui_middleware.downgrades import SUBAGENTS, needed_by
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.event import Event, as_event
 from agui_middleware.filters.chain import Composition
-from agui_middleware.filters.contract import Context, Filter, Loss
+from agui_middleware.filters.contract import Context, Filter, Loss, Touched
 from agui_middleware.plan import Plan
 
 
@@ -52,7 +52,7 @@ class Watched:
         self._into: list[Event] = []
         self._out_of: list[Event] = []
         if hasattr(filter, "touches"):
-            self.touches = filter.touches  # what passes the filter by passes its watch by
+            self.touches: Touched = filter.touches  # what passes the filter by passes its watch by
 
     def forget(self) -> None:
         """The next event begins."""
@@ -80,16 +80,16 @@ class Journal(Context):
     def __init__(self, plan: Plan, visibility: str) -> None:
         super().__init__(plan.client, on_loss=self._note_loss)
         self.losses: list[Loss] = []
-        self.watched = [
+        self.watched: list[Watched] = [
             Watched(filter, reason)
             for filter, reason in zip(plan.composition.filters, reasons(plan, visibility), strict=True)
         ]
-        self.plan = plan._replace(composition=Composition(self.watched))
+        self.plan: Plan = plan._replace(composition=Composition(self.watched))
         self._number = 0
         self._holding: dict[
             int, tuple[int, Event]
         ] = {}  # by identity: which event it was, kept so that it stays unique
-        self.held = False
+        self.held: bool = False
         self.released: list[int] = []
 
     def begin(self, number: int) -> None:

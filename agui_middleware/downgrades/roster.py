@@ -53,7 +53,7 @@ class Roster:
         self._doubles = client is not None and client < _FIRST_TO_CONTINUE_TEXTS
         self._activities = client is None or client >= _FIRST_WITH_ACTIVITIES
         self._reasoning = client is None or client >= _FIRST_WITH_REASONING
-        self.merges = client is None or client >= _FIRST_TO_MERGE
+        self.merges: bool = client is None or client >= _FIRST_TO_MERGE
         self._infers = client is None or client >= _FIRST_TO_INFER
         keeps_reasoning = client is None or client >= _FIRST_TO_KEEP_REASONING
         self._preserved = ("activity", "reasoning") if keeps_reasoning else ("activity",)

@@ -29,11 +29,11 @@ class Composition:
     __slots__ = ("filters", "next", "together")
 
     def __init__(self, filters: Sequence[Filter]) -> None:
-        self.filters = tuple(filters)
+        self.filters: tuple[Filter, ...] = tuple(filters)
         touched: list[Touched | None] = [getattr(filter, "touches", None) for filter in self.filters]
-        self.together = None not in touched
+        self.together: bool = None not in touched
         types = frozenset(EventType).union({""}, *(filter.named for filter in touched if filter is not None))
-        self.next = [Next.fromkeys(types, len(touched))]
+        self.next: list[Next] = [Next(dict.fromkeys(types, len(touched)))]
         for index, here in reversed(list(enumerate(touched))):
             visits = {type: here is None or type in here for type in types}
             self.next.insert(0, Next({type: index if visits[type] else later for type, later in self.next[0].items()}))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agui_middleware.client import ClientVersion
     from agui_middleware.settings import Route
 
-logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware")
 
 
 class Context:
@@ -35,10 +35,10 @@ class Context:
         on_loss: Callable[["Loss"], None] | None = None,
         max_event_bytes: int = 10 * 1024 * 1024,
     ) -> None:
-        self.client = client
-        self.route = route
+        self.client: ClientVersion | None = client
+        self.route: Route | None = route
         self.scope: Mapping[str, Any] = {} if scope is None else scope
-        self.max_event_bytes = max_event_bytes
+        self.max_event_bytes: int = max_event_bytes
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
@@ -75,10 +75,10 @@ class Loss:
     __slots__ = ("context", "shape", "since", "why")
 
     def __init__(self, shape: str, why: str, since: str | None, context: Context) -> None:
-        self.shape = shape
-        self.why = why
-        self.since = since
-        self.context = context
+        self.shape: str = shape
+        self.why: str = why
+        self.since: str | None = since
+        self.context: Context = context
 
     @property
     def fields(self) -> dict[str, str | None]:
@@ -187,8 +187,9 @@ class Touched:
 
     def __init__(self, types: frozenset[str], beside: frozenset[str], dozes: bool = False) -> None:
         self._types, self._beside = types, beside
-        self.dozes = dozes
-        self.named = types | beside  # any type that is not among these is treated as every other such type
+        self.dozes: bool = dozes
+        # Any type that is not among these is treated as every other such type.
+        self.named: frozenset[str] = types | beside
 
     def __contains__(self, type: str) -> bool:
         return type not in self._beside if EVERYTHING in self._types else type in self._types

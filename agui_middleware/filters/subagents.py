@@ -107,9 +107,9 @@ class Chunks:
 
     def __init__(self) -> None:
         self._lanes = Lanes()
-        self.open = False  # whether an event that is no chunk can close anything
+        self.open: bool = False  # whether an event that is no chunk can close anything
         self._reader: Lane | None = None  # what the reader's lane holds
-        self.ambiguous = False  # the last chunk fits the lanes of several owners, and 1.0.0 rejects it
+        self.ambiguous: bool = False  # the last chunk fits the lanes of several owners, and 1.0.0 rejects it
 
     def passed(self, event: Event) -> None:
         """Follow what an event that is no chunk closes for a reader with attribution."""
