@@ -12,7 +12,14 @@ from agui_middleware.cli.server import extra, run, server_options, wrap
 
 
 @click.command()
-@click.option("--upstream", required=True, metavar="URL", envvar="AGUI_UPSTREAM", help="The AG-UI server behind.")
+@click.option(
+    "--upstream",
+    required=True,
+    metavar="URL",
+    envvar="AGUI_UPSTREAM",
+    show_envvar=True,
+    help="The AG-UI server behind.",
+)
 @server_options
 @click.option(
     "--connect-timeout",
@@ -20,6 +27,7 @@ from agui_middleware.cli.server import extra, run, server_options, wrap
     default=10.0,
     show_default=True,
     envvar="AGUI_CONNECT_TIMEOUT",
+    show_envvar=True,
     help="Seconds until a connection to the upstream has to be there.",
 )
 @click.option(
@@ -28,15 +36,21 @@ from agui_middleware.cli.server import extra, run, server_options, wrap
     default=300.0,
     show_default=True,
     envvar="AGUI_IDLE_TIMEOUT",
+    show_envvar=True,
     help="Seconds for which the upstream may say nothing; 0 for any time. A stream as such may take any time.",
 )
 @click.option(
-    "--trust-forwarded", is_flag=True, envvar="AGUI_TRUST_FORWARDED", help="Believe X-Forwarded-* and Forwarded."
+    "--trust-forwarded",
+    is_flag=True,
+    envvar="AGUI_TRUST_FORWARDED",
+    show_envvar=True,
+    help="Believe X-Forwarded-* and Forwarded.",
 )
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     envvar="AGUI_CA_FILE",
+    show_envvar=True,
     help="Certificates (PEM) that vouch for an https upstream, instead of the public ones.",
 )
 def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path | None, **options: Any) -> None:

@@ -15,19 +15,28 @@ from agui_middleware.middleware import AGUIMiddleware
 from agui_middleware.settings import Settings
 
 _OPTIONS = (
-    click.option("--host", default="127.0.0.1", show_default=True, envvar="AGUI_HOST", help="The address to bind."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        envvar="AGUI_HOST",
+        show_envvar=True,
+        help="The address to bind.",
+    ),
     click.option(
         "--port",
         type=click.IntRange(0, 65535),
         default=8000,
         show_default=True,
         envvar="AGUI_PORT",
+        show_envvar=True,
         help="The port to bind; 0 takes a free one.",
     ),
     click.option(
         "--config",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         envvar="AGUI_CONFIG",
+        show_envvar=True,
         help="A TOML file of settings, or a pyproject.toml. By default agui_middleware.toml and pyproject.toml are read.",
     ),
     click.option(
@@ -36,6 +45,7 @@ _OPTIONS = (
         default=5,
         show_default=True,
         envvar="AGUI_TIMEOUT_GRACEFUL_SHUTDOWN",
+        show_envvar=True,
         help="Seconds that streams have to end when the server is stopped.",
     ),
 )

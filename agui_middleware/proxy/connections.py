@@ -4,6 +4,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 
 import httpx
 
@@ -61,11 +62,18 @@ class Lent(httpx.AsyncByteStream):
     def __init__(self, stream: httpx.AsyncByteStream, give_back: Callable[[], Awaitable[None]]) -> None:
         self._stream = stream
         self._give_back = give_back
+        self._parts: AsyncIterator[bytes] | None = None
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._stream.__aiter__()  # itself, and not another generator around it: each part would pass through
+        self._parts = self._stream.__aiter__()
+        return self._parts  # itself, and not another generator around it: each part would pass through
 
     async def aclose(self) -> None:
-        """To be called once."""
+        """To be called once. Nothing of the stream is left to the garbage collector, which trio warns of."""
         await self._stream.aclose()
+        # httpcore's are generators in generators, and to close the outermost leaves the others where they are. On a closed
+        # connection they all run to their end.
+        with suppress(httpx.TransportError, StopAsyncIteration):
+            while self._parts is not None:
+                await anext(self._parts)
         await self._give_back()
