@@ -1,12 +1,17 @@
 """What the middleware makes of a recorded stream, told in numbers."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from agui_middleware.checking.tap import tapped
-from agui_middleware.event import UNSET, Event
+from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context, Loss
+from agui_middleware.lanes import ID_OF, Lanes
 from agui_middleware.plan import Plan
+
+Key: TypeAlias = tuple[str, str | None, str | None, str | None]
 
 
 @dataclass
@@ -56,31 +61,69 @@ async def effect(events: Sequence[Event], plan: Plan) -> Effect:
 def _origins(events: Sequence[Event], left: list[list[Event]]) -> list[tuple[Event, int | None]]:
     """Each event that left, with the place of the one that it is, or was made of; `None`: it is new.
 
-    An event that somebody changed is another object: it was made of the one that was at work when it left, or else of one
-    that had been held back.
+    An event that somebody changed is another object: it was made of the one that was at work when it left, or else of the
+    first like it that had been held back.
     """
     places = {id(event): place for place, event in enumerate(events)}
-    gone = set(range(len(events))) - {places[id(event)] for out in left for event in out if id(event) in places}
-    origins: list[tuple[Event, int | None]] = []
-    for place, out in enumerate(left):
-        for event in out:
-            origin = places.get(id(event))
-            if origin is None:
-                sources = (p for p in (place, *sorted(gone)) if p in gone and p <= place)
-                origin = next((p for p in sources if _may_become(events[p], event)), None)
-                gone -= {origin}
-            origins.append((event, origin))
-    return origins
+    stayed = {places[id(event)] for out in left for event in out if id(event) in places}
+    missing = _Missing(_keys(events), stayed)
+    return [
+        (event, places[id(event)] if id(event) in places else missing.take(_key(event), place))
+        for place, out in enumerate(left)
+        for event in out
+    ]
 
 
-def _may_become(before: Event, after: Event) -> bool:
-    """Whether a filter may have made `after` of `before`: the same thing, a piece of a chunk, or reasoning anew."""
-    kind, type = _modern(before.type), _modern(after.type)
-    pieces = (kind.replace("_CHUNK", "_START"), kind.replace("_CHUNK", "_CONTENT"), kind.replace("_CHUNK", "_ARGS"))
-    names = ("messageId", "toolCallId", "stepName")
-    pairs = [(getattr(before.head, name), getattr(after.head, name)) for name in names]
-    return type in (kind, *pieces) and all(UNSET in pair or pair[0] == pair[1] for pair in pairs)
+class _Missing:
+    """The events that did not leave as they were, in order; each is taken once."""
+
+    def __init__(self, keys: list[tuple[Key, ...]], stayed: set[int]) -> None:
+        self._keys = keys
+        self._places = set(range(len(keys))) - stayed
+        self._by_key: dict[Key, deque[int]] = {}
+        for place in sorted(self._places):
+            for key in keys[place]:
+                self._by_key.setdefault(key, deque()).append(place)
+
+    def take(self, key: Key, at_work: int) -> int | None:
+        """The one that left under a key: that at work, or else the first before it."""
+        waiting = self._by_key.get(key, deque())
+        while waiting and waiting[0] not in self._places:
+            waiting.popleft()
+        place = waiting[0] if waiting and waiting[0] < at_work else None
+        if at_work in self._places and key in self._keys[at_work]:
+            place = at_work
+        self._places -= {place}
+        return place
 
 
-def _modern(type: str) -> str:
-    return type.replace("THINKING_TEXT_", "REASONING_").replace("THINKING_", "REASONING_")
+def _keys(events: Sequence[Event]) -> list[tuple[Key, ...]]:
+    """What each event may leave as, if it is changed: a chunk as a start or a content, all else as what it is."""
+    lanes = Lanes()
+    keys: list[tuple[Key, ...]] = []
+    for event in events:
+        if event.type not in ID_OF:
+            lanes.close(event)
+            keys.append((_key(event),))
+            continue
+        try:
+            taken = lanes.take(event)
+        except LookupError:
+            taken = None
+        named = event if taken is None else event.replace(**{ID_OF[event.type]: taken.lane.id})
+        pieces = (named.replace(type=event.type.replace("_CHUNK", piece)) for piece in ("_START", "_CONTENT", "_ARGS"))
+        keys.append((_key(named), *map(_key, pieces)))
+    return keys
+
+
+def _key(event: Event) -> Key:
+    """Type and ids; of reasoning, which has none in older releases, only the type that it has today."""
+    head = event.head
+    modern = head.type.replace("THINKING_TEXT_", "REASONING_").replace("THINKING_", "REASONING_")
+    if modern.startswith("REASONING_"):
+        return modern, None, None, None
+    return modern, _hashable(head.messageId), _hashable(head.toolCallId), _hashable(head.stepName)
+
+
+def _hashable(id: object) -> str | None:
+    return id if isinstance(id, str) else None
