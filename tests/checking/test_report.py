@@ -4,6 +4,9 @@ import pytest
 
 from agui_middleware import ClientVersion
 from agui_middleware.checking import Finding, Report, Unreadable, Verdict, check
+from agui_middleware.checking.misreadings import MISREAD_AS_CHANGED
+from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED, VERIFIED_AS_CHANGED
+from agui_middleware.downgrades import DOWNGRADES
 from agui_middleware.testing import encode_events
 from tests.notation import stream
 
@@ -134,3 +137,27 @@ async def test_one_object_a_line_has_no_framing() -> None:
 async def test_what_is_no_event_is_unreadable(recording: bytes, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
         await check(recording, None)
+
+
+# Rows of which nothing is told: a type that is not known tells it, or the release merely does not keep, or does not show, what
+# they are about.
+UNTOLD = {
+    *(
+        "activity-authority",
+        "encrypted-value-types",
+        "encrypted-values",
+        "input-echo",
+        "interrupts",
+        "metadata",
+        "names",
+    ),
+    *("part-members", "protocol-1.1", "protocol-version", "reasoning", "removed-activities", "removed-reasoning"),
+    *("result-order", "results", "snapshot-order", "thinking-events", "tool-errors"),
+}
+
+
+def test_every_row_of_the_table_is_told_of_or_known_not_to_be() -> None:
+    """A new row has to be put into one of these: see `agui_middleware.checking.rules`."""
+    told = {*DECODED, *VERIFIED, *DECODED_AS_CHANGED, *VERIFIED_AS_CHANGED, *MISREAD_AS_CHANGED}
+    assert told | UNTOLD == {row.name for row in DOWNGRADES}
+    assert not told & UNTOLD
