@@ -139,8 +139,8 @@ async def test_what_is_no_event_is_unreadable(recording: bytes, said: str) -> No
         await check(recording, None)
 
 
-# Rows of which nothing is told: a type that is not known tells it, or the release merely does not keep, or does not show, what
-# they are about.
+# Rows of which nothing is told: a type that is not known tells it, or the release merely does not keep, or does not show,
+# what they are about.
 UNTOLD = {
     *(
         "activity-authority",
