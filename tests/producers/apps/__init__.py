@@ -1,15 +1,20 @@
 """A module a producer: its real endpoint around a fake model, in the scenarios that differ on the wire."""
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tests.producers.scenario import Scenario
 
+# CrewAI and LiteLLM call home while they are imported.
+os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "true", "OTEL_SDK_DISABLED": "true"}
+
 PRODUCERS = {
     "adk": "ag-ui-adk",
     "agent_framework": "agent-framework-ag-ui",
     "agno": "agno",
+    "crewai": "ag-ui-crewai",
     "langgraph": "ag-ui-langgraph",
     "llama_index": "llama-index-protocols-ag-ui",
     "pydantic_ai": "pydantic-ai-slim",
