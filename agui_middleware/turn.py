@@ -27,6 +27,7 @@ class Turn:
         self.waited_for.append(called)
         try:
             await called.wait()
+            await anyio.lowlevel.checkpoint_if_cancelled()  # asyncio may have called it first, and cancelled it since
         except BaseException:
             if called.is_set():
                 self.give()

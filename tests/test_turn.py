@@ -87,3 +87,23 @@ async def test_one_who_is_cancelled_as_its_turn_comes_hands_it_on() -> None:
     assert leaves.cancelled()
     assert order == ["stays"]
     assert not turn.taken
+
+
+def test_one_who_is_called_and_cancelled_at_once_does_not_come(run: Run) -> None:
+    async def scenario() -> None:
+        turn, came = Turn(), list[str]()
+        await turn.take()
+
+        async def wait() -> None:
+            await turn.take()
+            came.append("all the same")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            turn.give()
+            group.cancel_scope.cancel()
+        assert came == []
+        assert not turn.taken
+
+    run(scenario)
