@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from unittest import mock
 
 from agui_middleware import ClientVersion, rewrite
@@ -84,10 +84,16 @@ def read_all(release: str, cases: Sequence[Case], ends: Ends) -> list[Trial]:
 
 
 def _made(case: Case, release: str) -> Iterator[tuple[str, bytes]]:
-    shown = rewrite(case.run.stream, client=release)
+    shown = rewritten(case.run.stream, release, "auto")
     yield "auto", shown
-    if case.tagged and (hidden := rewrite(case.run.stream, client=release, visibility="hidden")) != shown:
+    if case.tagged and (hidden := rewritten(case.run.stream, release, "hidden")) != shown:
         yield "hidden", hidden
+
+
+@lru_cache(maxsize=4096)
+def rewritten(stream: bytes, release: str, visibility: str) -> bytes:
+    """What the middleware makes of a stream; much of the corpus differs only before it was rewritten."""
+    return rewrite(stream, client=release, visibility=visibility)
 
 
 def _read(release: str, runs: Sequence[Run]) -> list[Outcome]:
