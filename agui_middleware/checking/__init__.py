@@ -9,7 +9,8 @@ from agui_middleware.checking.misreadings import misreadings
 from agui_middleware.checking.recorded import Unreadable, events_in, framing, is_ndjson
 from agui_middleware.checking.refusals import refusals
 from agui_middleware.client import ClientVersion, known
-from agui_middleware.errors import WIRE_FAULTS
+from agui_middleware.errors import WIRE_FAULTS, run_error
+from agui_middleware.event import Event
 from agui_middleware.plan import make_plan
 
 __all__ = ["Finding", "Report", "Unreadable", "Verdict", "check"]
@@ -35,7 +36,9 @@ class Report:
     misread: list[Finding]
     """What it reads otherwise than 1.0.0 does, in the same way."""
     effect: Effect | None
-    """What the middleware makes of the stream; `None`: it ends the run, since it cannot tell what is to be hidden."""
+    """What the middleware makes of the stream; `None`: it ends the run."""
+    failure: Event | None = None
+    """The RUN_ERROR with which it does."""
 
     @property
     def verdict(self) -> Verdict:
@@ -56,11 +59,13 @@ async def check(recording: bytes, client: ClientVersion | None, visibility: str 
     if not is_ndjson(recording):
         in_frames = framing(recording, client, events)
         refused, misread = [*in_frames.refused, *refused], [*in_frames.misread, *misread]
+    made: Effect | None = None
+    failure: Event | None = None
     try:
         made = await effect(events, make_plan(client, visibility))
-    except WIRE_FAULTS:
-        made = None
-    return Report(client, len(events), _in_order(refused), _in_order(misread), made)
+    except WIRE_FAULTS as error:
+        failure = run_error(error)
+    return Report(client, len(events), _in_order(refused), _in_order(misread), made, failure)
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:

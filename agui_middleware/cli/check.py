@@ -38,7 +38,8 @@ def check(file: IO[bytes], client: ClientVersion | None, visibility: str, as_jso
     try:
         report = anyio.run(check_recording, file.read(), client, visibility)
     except Unreadable as error:
-        raise click.UsageError(str(error)) from error
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
     click.echo(json.dumps(as_members(report)) if as_json else "\n".join(as_text(report)))
     sys.exit(0 if report.verdict is Verdict.READ else 1)
 
@@ -53,6 +54,7 @@ def as_members(report: Report) -> dict[str, Any]:
         "refused": [_members_of(finding) for finding in report.refused],
         "misread": [_members_of(finding) for finding in report.misread],
         "middleware": None if effect is None else {type: asdict(fates) for type, fates in effect.fates.items()},
+        "failure": None if report.failure is None else report.failure["code"],
         "lost": [
             {"shape": loss.shape, "why": loss.why, "since": loss.since} for loss in (effect.losses if effect else ())
         ],
@@ -93,8 +95,9 @@ def _line(finding: Finding) -> str:
 
 
 def _effect_lines(report: Report) -> Iterator[str]:
+    if report.failure is not None:
+        yield f"The middleware would end the run with RUN_ERROR: {report.failure['message']}"
     if report.effect is None:
-        yield "The middleware would end the run with RUN_ERROR: it cannot tell what is to be hidden."
         return
     if any(finding.shape == "framing" for finding in (*report.refused, *report.misread)):
         yield "The middleware would put the framing right."

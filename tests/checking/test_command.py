@@ -49,7 +49,7 @@ def test_the_text_says_where_the_run_would_be_ended() -> None:
     body = b'{"type":"MESSAGES_SNAPSHOT","messages":{}}'
     assert "end the run with RUN_ERROR" in invoke("--client", "1.0.0", "--visibility", "hidden", stream=body).output
     report = json.loads(invoke("--client", "1.0.0", "--visibility", "hidden", "--json", stream=body).output)
-    assert (report["middleware"], report["lost"]) == (None, [])
+    assert (report["middleware"], report["failure"], report["lost"]) == (None, "AGUI_MALFORMED_EVENT", [])
 
 
 def test_json_says_the_same() -> None:

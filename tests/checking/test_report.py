@@ -105,6 +105,8 @@ async def test_reasoning_that_becomes_thinking_is_changed() -> None:
 async def test_hidden_that_cannot_be_told_ends_the_run() -> None:
     report = await check(b'data: {"type":"MESSAGES_SNAPSHOT","messages":{}}\n\n', None, "hidden")
     assert report.effect is None
+    assert report.failure is not None
+    assert report.failure["code"] == "AGUI_MALFORMED_EVENT"
 
 
 EVENTS = encode_events(stream("RS r; TS m; TE m; RF r"))
