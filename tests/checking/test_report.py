@@ -102,6 +102,12 @@ async def test_reasoning_that_becomes_thinking_is_changed() -> None:
     assert [(fates.changed, fates.dropped) for fates in reasoning] == [(1, 0)] * 5
 
 
+async def test_a_chunk_that_fits_nothing_is_counted_as_it_stands() -> None:
+    report = await report_on(RUN % "TK m a @s; TK n b @z; TK _ c", "1.0.0")
+    assert report.effect is not None
+    assert report.effect.fates["TEXT_MESSAGE_CHUNK"].unchanged == 3
+
+
 async def test_hidden_that_cannot_be_told_ends_the_run() -> None:
     report = await check(b'data: {"type":"MESSAGES_SNAPSHOT","messages":{}}\n\n', None, "hidden")
     assert report.effect is None
