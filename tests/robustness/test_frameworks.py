@@ -95,8 +95,8 @@ def test_a_client_that_leaves_ends_the_agent_and_the_filters_once(loop: str, fra
 
         async def serve() -> None:
             await exchange.run(app)
-            if framework == "django":  # leaves the view's generator to the garbage collector
-                assert agent.ended == {"filter": 1}
+            if framework == "django":  # leaves the view's generator to the garbage collector, which may come late
+                assert agent.ended["filter"] == 1
                 gc.collect()
                 await anyio.wait_all_tasks_blocked()
             assert agent.began == agent.ended == {"agent": 1, "filter": 1}
