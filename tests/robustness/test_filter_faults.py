@@ -110,9 +110,9 @@ async def test_a_faulty_filter_has_one_result(filter: Any, result: Result) -> No
         assert exchange.events[-1]["code"] == "AGUI_FILTER_ERROR"
 
 
-# A run that ends in its middle leaves messages open, and one that never began has no event at all.
+# A run that ends in its middle leaves messages open. What a filter adds behind the end of its run, no client reads.
 @pytest.mark.parametrize("release", ["0.0.36", "0.0.45", "0.0.58", "1.0.0"])
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("never yields", "yields in finally")])
+@pytest.mark.parametrize("name", [name for name in CASES if name != "yields in finally"])
 def test_the_client_reads_what_a_faulty_filter_leaves(client: Callable[[str], Client], name: str, release: str) -> None:
     streams: list[bytes] = []
 
