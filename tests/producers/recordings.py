@@ -15,7 +15,7 @@ from tests.producers.scenario import Exchange, Json
 FOLDER = Path(__file__).with_name("recorded")
 
 RANDOM = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32})(?![0-9a-f])")
-TIMES = re.compile(r'("(?:timestamp|created_at|time_to_first_token)":)(?:\d{10,13}|0\.\d+|\d\.\d*e-\d+)')
+TIMES = re.compile(r'("(?:timestamp|created_at|time_to_first_token)":)(?:\d{10,13}|0\.\d+|\d\.\d*e-\d+|"\d{4}-[^"]*")')
 
 
 @dataclass(frozen=True)
