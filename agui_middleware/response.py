@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
+from anyio.lowlevel import checkpoint_if_cancelled
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import headers
@@ -115,7 +116,7 @@ class Responder:
         await self._turn.take()
         try:
             if self._over:
-                raise Disconnected("the response is over")
+                await _turn_away()
             if not self._started:
                 await self._decide(message)
             elif self._hides:
@@ -183,7 +184,7 @@ class Responder:
             turn.taken = True
         try:
             if self._over:
-                raise Disconnected("the response is over")
+                await _turn_away()
             # A body may be anything like bytes: servers take that.
             step = stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
             if step is not DONE:
@@ -239,6 +240,12 @@ class Responder:
     async def _end(self) -> None:
         self._over = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _turn_away() -> NoReturn:
+    """Tell a sender that the response is over; one that is cancelled with another, which ended it, is just cancelled."""
+    await checkpoint_if_cancelled()
+    raise Disconnected("the response is over")
 
 
 def _stems_from_us(error: BaseException, seen: set[int] | None = None) -> bool:

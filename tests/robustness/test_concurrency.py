@@ -118,3 +118,39 @@ def test_streams_that_stall_and_leave_lose_nothing_and_give_their_memory_back(lo
     result = soak(streams=100, seconds=2, loop=loop)
     assert {end.split(",")[0] for end in result.ends} == {"stays", "send raises", "receive tells", "is cancelled"}
     assert result.ends["stays, whole"] > 5  # how many get through in that time is the machine's affair
+
+
+@on_every_loop
+async def test_senders_that_are_cancelled_together_are_cancelled_each() -> None:
+    """The second does not take the first one's end for the client's: that would swallow the call's cancellation."""
+    inside, broken, returned = anyio.Event(), anyio.Event(), list[str]()
+
+    async def waiting(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+        async for event in events:
+            inside.set()
+            await anyio.sleep_forever()
+            yield event
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async def ping() -> None:
+            with anyio.CancelScope(shield=True):
+                await broken.wait()
+            await send(body(b": ping\n\n"))
+
+        await send(EVENT_STREAM)
+        async with anyio.create_task_group() as group:
+            group.start_soon(ping)
+            try:
+                await send(body(FRAMES[0]))
+            finally:
+                broken.set()
+
+    async def serve() -> None:
+        await Exchange().run(AGUIMiddleware(app, Settings(routes=[Route(path="/agent", filters=[waiting])])))
+        returned.append("as if nothing had happened")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(serve)
+        await inside.wait()
+        group.cancel_scope.cancel()
+    assert returned == []
