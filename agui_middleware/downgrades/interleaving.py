@@ -15,7 +15,7 @@ import msgspec
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import Event, EventType, JsonObject
 from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
-from agui_middleware.messages import edit_elements, edit_messages, edit_object
+from agui_middleware.messages import edit_elements, edit_messages, edit_object, messages_of
 
 Key = tuple[str, str]
 
@@ -109,6 +109,7 @@ class Line:
                 self._open = None
                 yield from self._advance()
         else:
+            self._report(event)
             self._context.hold(event)
             self._wait(event, step, key)
 
@@ -146,6 +147,15 @@ class Line:
             else:
                 self._context.release(item)
                 yield item
+
+    def _report(self, event: Event) -> None:
+        """Report the loss where a call brings the message of a text back that goes on, and that a snapshot deletes."""
+        parent = event.head.parentMessageId
+        if not isinstance(parent, str) or not self._snapshots:
+            return
+        snapshot = self._snapshots[-1]
+        if ("messageId", parent) in snapshot.added and parent not in _ids(snapshot.event):
+            self._context.lost("a text that goes on behind a snapshot", "what is added to it there", "0.0.37")
 
     def _wait(self, event: Event, step: str | None, key: Key | None) -> None:
         entity = self._entities.get(key) if key else None
@@ -186,6 +196,10 @@ def _step(event: Event) -> tuple[str | None, Key | None]:
     step, member = _STEPS.get(event.head.type, (None, ""))
     id = getattr(event.head, member) if step else None
     return (step, (member, id)) if isinstance(id, str) else (None, None)
+
+
+def _ids(snapshot: Event) -> list[object]:
+    return [message.get("id") for message in messages_of(snapshot) or () if isinstance(message, JsonObject)]
 
 
 def _text(value: Any) -> str:

@@ -89,6 +89,27 @@ def _calls(end: End) -> Iterator[Json]:
         yield from message.get("toolCalls", ())
 
 
+@projects(Difference.WITHOUT_REVIVED)
+def _without_revived(end: End, case: Case) -> None:
+    open: set[Any] = set()
+    deleted: set[Any] = set()
+    revived: set[Any] = set()
+    for event in case.expanded:
+        id = event.get("messageId")
+        match event["type"]:
+            case "TEXT_MESSAGE_START":
+                open.add(id)
+            case "TEXT_MESSAGE_END":
+                open.discard(id)
+            case "TEXT_MESSAGE_CONTENT" if id in deleted & open:
+                revived.add(id)
+            case "MESSAGES_SNAPSHOT":
+                deleted = (deleted | open) - {message["id"] for message in event["messages"]}
+    for message in end.messages:
+        if message["id"] in revived:
+            message.pop("content", None)
+
+
 @projects(Difference.IN_PIECES)
 def _in_pieces(end: End, case: Case) -> None:
     """Put the pieces together: a message in the place of its first, a tool call in the message of its first.

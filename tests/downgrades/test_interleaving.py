@@ -6,7 +6,7 @@ from agui_middleware import ClientVersion, Context, Event
 from agui_middleware.downgrades.interleaving import one_at_a_time
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.filters.chain import Chain, Composition
-from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, made
+from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
 
 FAILED: Json = {"type": "RUN_ERROR", "message": "boom"}
 STATE: Json = {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
@@ -134,6 +134,30 @@ def test_a_snapshot_that_leaves_a_text_out_is_not_told(client: StartClient) -> N
     minimal = Minimal(client, "interleaving")
     ended = minimal.reads("0.0.36", minimal.rewritten("0.0.36", *events))
     assert ended.messages == minimal.original("1.0.0", *events).messages == [message("n", "x")]
+
+
+def test_what_is_added_to_a_text_that_a_call_brings_back_is_lost(
+    client: StartClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is with the text, in front of the snapshot: behind it, the text would have to be opened again."""
+    events = [start("m"), snapshot(), {**call("c"), "parentMessageId": "m"}, content("m", "a"), end("m"), called("c")]
+    minimal = Minimal(client, "interleaving")
+    [ended] = minimal.reads("0.0.36", minimal.rewritten("0.0.36", *events)).messages
+    assert minimal.original("1.0.0", *events).messages == [{**ended, "content": "a"}]
+    assert losses(caplog, [STARTED, *events, FINISHED], "0.0.36") == ["a text that goes on behind a snapshot"]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [start("m"), snapshot(), call("c"), content("m", "a"), end("m"), called("c")],
+        [start("m"), snapshot(message("m", "")), {**call("c"), "parentMessageId": "m"}, end("m"), called("c")],
+        [start("m"), {**call("c"), "parentMessageId": "m"}, end("m"), called("c")],
+        [start("m"), snapshot(), {**call("c"), "parentMessageId": ["m"]}, end("m"), called("c")],
+    ],
+)
+def test_what_is_added_to_others_is_not(caplog: pytest.LogCaptureFixture, events: list[Json]) -> None:
+    assert losses(caplog, [STARTED, *events, FINISHED], "0.0.36") == []
 
 
 @pytest.mark.parametrize("restated", [[message("n", "a")], []])
