@@ -83,7 +83,7 @@ class Pump(Generic[In, Out]):
         self._transform = transform
         self._deliver = deliver
         self._coroutine: Coroutine[Any, Any, None] | None = None
-        self.source: Source[In] = Source[In]()
+        self.source: Source[In] = Source()
         self._closing = False
         self.done: bool = False  # the generator has ended, by itself or by an exception
 

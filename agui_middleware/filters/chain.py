@@ -161,7 +161,7 @@ class Chain:
             self._each[index] = filter.each(self._context)
             return
         deliver = self._leave if later == self._count else partial(self._deliver, later)
-        pump = Pump[Event, Event](partial(_apply, filter, self._context), deliver)
+        pump: Pump[Event, Event] = Pump(partial(_apply, filter, self._context), deliver)
         pump.source.dozes = hasattr(filter, "touches") and filter.touches.dozes
         self._pumps[index] = pump
         await self._guard(index, pump, pump.start())
