@@ -145,9 +145,19 @@ async def test_the_guard_drops_the_types_that_a_release_does_not_know(release: C
     kept = await run_filter(guard(release), [{"type": type} for type in types], losses=losses)
     known = [type for type in EventType if parse(KNOWN_SINCE.get(type, "0.0.0")) <= release]
     assert [event["type"] for event in kept] == known
-    assert {loss.shape for loss in losses} == {*types} - {*known}
-    assert {loss.since for loss in losses if loss.shape == "LATER"} == {"1.0.0"}
+    assert {loss.shape for loss in losses} == {*KNOWN_SINCE} - {*known} | {"unknown-types"}
+    assert {loss.since for loss in losses if loss.shape == "unknown-types"} == {"1.0.0"}
     assert all(loss.since == KNOWN_SINCE[loss.shape] for loss in losses if loss.shape in KNOWN_SINCE)
+
+
+async def test_the_name_of_an_unknown_type_is_told_as_text_that_no_log_stumbles_over() -> None:
+    """And once, however many there are: what is reported is remembered for as long as the response lasts."""
+    losses: list[Loss] = []
+    types = ("\ud800\nFORGED", "LATER", "X" * 1000)
+    await run_filter(guard(OLD), [{"type": type} for type in types], losses=losses)
+    [loss] = losses
+    assert "'\\ud800\\nFORGED'" in str(loss)
+    assert str(loss).isascii()
 
 
 async def test_the_guard_driven_by_hand_lets_known_types_pass() -> None:
