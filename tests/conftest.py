@@ -17,7 +17,12 @@ Run = Callable[[Callable[[], Coroutine[Any, Any, object]]], object]
 # Time is the machine's affair: a slow one says nothing about the example that it was slow on.
 # The same examples each time: what has passed once passes again; `thorough` looks for new ones.
 settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True, derandomize=True
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    derandomize=True,
+    max_examples=50,  # of some sixty properties, on each change; `thorough` draws more, and others each time
 )
 settings.register_profile("thorough", settings.get_profile("patient"), max_examples=5000, derandomize=False)
 settings.register_profile("quick", settings.get_profile("patient"), max_examples=10)

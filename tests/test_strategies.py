@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.clients.client import Client, Outcome
 
-EXAMPLES = 200
+EXAMPLES = 120
 VARIANTS: dict[str, Json] = {
     "all": {},
     "secrets": {"secrets": True},

@@ -19,7 +19,7 @@ Message = dict[str, Any]
 EVENT: TypeAdapter[BaseModel] = TypeAdapter(Event)
 TERMINAL = {"finished": "RUN_FINISHED", "cancelled": "RUN_FINISHED"}
 
-generated = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+generated = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def validate(event: AGUIEvent) -> None:
