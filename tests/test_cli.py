@@ -1,10 +1,12 @@
+import runpy
 import sys
 
 import pytest
 from click.testing import CliRunner, Result
 
+from agui_middleware import __version__
 from agui_middleware.__main__ import main
-from agui_middleware.cli import cli
+from agui_middleware.cli import COMMANDS, cli
 
 STREAM = b'data: {"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}\n\ndata: {"type":"RAW","event":1}\n\n'
 RAW = b'data: {"type":"RAW","event":1}\n\n'
@@ -63,3 +65,29 @@ def test_the_script_says_what_it_needs_without_its_extra(monkeypatch: pytest.Mon
     monkeypatch.delitem(sys.modules, "agui_middleware.cli")
     with pytest.raises(SystemExit, match=r"agui-middleware\[cli\]"):
         main()
+
+
+def test_the_script_hides_no_other_module_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "agui_middleware.cli", None)
+    with pytest.raises(ModuleNotFoundError, match=r"agui_middleware\.cli"):
+        main()
+
+
+def test_the_package_runs_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["agui_middleware", "--version"])
+    monkeypatch.delitem(sys.modules, "agui_middleware.__main__")  # which runpy would warn of
+    with pytest.raises(SystemExit) as exit:
+        runpy.run_module("agui_middleware", run_name="__main__")
+    assert (exit.value.code, capsys.readouterr().out) == (0, f"agui-middleware, version {__version__}\n")
+
+
+def test_the_help_lists_every_command_with_a_line_of_its_own() -> None:
+    lines = invoke("--help").output.partition("Commands:\n")[2].splitlines()
+    assert [line.split(maxsplit=1)[0] for line in lines] == list(COMMANDS)
+    assert all(len(line.split()) > 3 for line in lines)
+
+
+def test_an_unknown_command_is_named() -> None:
+    result = invoke("translate")
+    assert result.exit_code == 2
+    assert "No such command 'translate'" in result.output

@@ -51,6 +51,14 @@ def test_it_opens_a_browser_on_this_machine_only(ran: list[Any], monkeypatch: py
     assert opened[0] in result.output
 
 
+def test_it_opens_none_where_none_is_wanted(ran: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("threading.Thread", AtOnce)
+    result = CliRunner().invoke(cli, ["demo", "--no-open"])
+    assert (result.exit_code, len(ran), opened) == (0, 1, [])
+
+
 class AtOnce:
     """A thread that does what it is for when it is started."""
 
