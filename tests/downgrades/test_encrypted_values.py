@@ -52,7 +52,7 @@ def test_a_value_that_is_not_kept_is_reported(caplog: pytest.LogCaptureFixture, 
     assert losses(caplog, [STARTED, held, FINISHED], "0.0.45") == []
 
 
-@pytest.mark.parametrize("messages", [["x"], [ASKED | {"toolCalls": "x"}], [ASKED], None])
+@pytest.mark.parametrize("messages", [["x"], ["encryptedValue"], [ASKED | {"toolCalls": "x"}], [ASKED], None])
 def test_messages_without_a_value_are_not(caplog: pytest.LogCaptureFixture, messages: Any) -> None:
     assert losses(caplog, [STARTED, {"type": "MESSAGES_SNAPSHOT", "messages": messages}], "0.0.44") == []
 

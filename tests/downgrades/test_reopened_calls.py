@@ -77,3 +77,11 @@ def test_a_malformed_id_is_left_to_the_client() -> None:
     ids: list[object] = [None, 1, [], {}]
     events = [{**event, "toolCallId": id} for id in ids for event in (START, END, RESULT)]
     assert made("0.0.57", *events) == events
+
+
+@pytest.mark.parametrize("malformed", ["x", {"type": "function"}, {"id": 1}, {"id": None}, {"id": []}])
+def test_a_call_without_an_id_does_not_hide_the_one_behind_it(malformed: object) -> None:
+    message = holder("{}")
+    message["toolCalls"].insert(0, malformed)
+    events = [STARTED, snapshot(message), START, args("!"), END, FINISHED]
+    assert made("0.0.57", *events) == [STARTED, snapshot(message), FINISHED]

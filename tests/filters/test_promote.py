@@ -63,6 +63,14 @@ async def test_a_call_is_known_by_whatever_names_it(opened: str) -> None:
     assert await run_filter(PLAN, events) == [*events, *patches("x")]
 
 
+@pytest.mark.parametrize("malformed", ["x", {"id": "d"}, {"id": "d", "function": "search"}])
+async def test_a_call_without_a_function_does_not_hide_the_one_behind_it(malformed: Any) -> None:
+    [snapshot] = stream("SNAP m+c")
+    snapshot["messages"][0]["toolCalls"].insert(0, malformed)
+    events = [snapshot, *results("x", "d"), *results("x")]
+    assert await run_filter(PLAN, events) == [*events, *patches("x")]
+
+
 async def test_other_results_stay_results() -> None:
     events = [*stream('KS c toolCallName="other"; KE c'), *results("x"), *results("x", "unknown")]
     assert await run_filter(PLAN, events) == events
