@@ -97,13 +97,13 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-async def _sample(run: Agent) -> AsyncIterator[bytes]:
+async def _sample(run: Agent) -> AsyncGenerator[bytes, None]:
     async with aclosing(frames(to_agui(run(), thread_id="demo", run_id="run"))) as chunks:
         async for chunk in chunks:
             yield chunk
 
 
-async def _recorded(stream: bytes) -> AsyncIterator[bytes]:
+async def _recorded(stream: bytes) -> AsyncGenerator[bytes, None]:
     for start in range(0, len(stream), 4096):
         yield stream[start : start + 4096]
 

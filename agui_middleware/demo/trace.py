@@ -1,6 +1,6 @@
 """A stream through a plan, event by event: what came, what left for it, and why."""
 
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 
 async def trace(
-    stream: AsyncIterable[bytes], client: ClientVersion | None, visibility: str = "auto"
+    stream: AsyncGenerator[bytes, None], client: ClientVersion | None, visibility: str = "auto"
 ) -> AsyncGenerator[Record, None]:
     """Yield a record for each event of `stream`, before the next one is read, between one of the plan and one of the end.
 
@@ -33,10 +33,10 @@ async def trace(
     - once at most, `rejection`: where the client ends the run if it is not protected, see `Rejection`;
     - the end: `losses`, a list of `{shape, why, since}`.
 
-    Raises `ValueError` where `visibility` is none.
+    `stream` is closed with the trace. Raises `ValueError` where `visibility` is none.
     """
     tracer = Tracer(None if client is None else known(client), visibility)
-    async with aclosing(tracer):
+    async with aclosing(stream), aclosing(tracer):
         yield tracer.plan()
         async for chunk in stream:
             for record in await tracer.take(chunk):

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from starlette.requests import ClientDisconnect
 
 import agui_middleware.demo
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta, TurnStart
@@ -157,3 +158,25 @@ async def test_the_agent_is_closed_when_the_page_leaves() -> None:
             tasks.start_soon(leave)
             await exchange.run(make_app(agent))
             assert closed
+
+
+async def test_the_agent_is_closed_where_a_server_says_by_an_error_that_the_page_has_left() -> None:
+    """As servers do from 2.4 of the ASGI specification on."""
+    closed = False
+
+    async def agent() -> AsyncIterator[AgentEvent]:
+        nonlocal closed
+        try:
+            while True:
+                yield TextDelta(text="Hello")
+        finally:
+            closed = True
+
+    def on_send(message: Any) -> None:
+        if message["type"] == BODY and b"TEXT_MESSAGE_CONTENT" in message["body"]:
+            raise OSError("the page has left")
+
+    exchange = Exchange("/trace", headers=JSON, spec_version="2.4", on_send=on_send)
+    with anyio.fail_after(10), pytest.raises(ClientDisconnect):
+        await exchange.run(make_app(agent))
+    assert closed

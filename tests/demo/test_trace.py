@@ -1,7 +1,7 @@
 """A traced stream is the stream that the middleware sends, and what is told of it is so."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import anyio
@@ -30,7 +30,7 @@ def text(id: str, *deltas: str, **members: Any) -> list[dict[str, Any]]:
     return [start, *contents, {"type": "TEXT_MESSAGE_END", "messageId": id, **members}]
 
 
-async def pieces(stream: bytes, size: int = 1000) -> AsyncIterator[bytes]:
+async def pieces(stream: bytes, size: int = 1000) -> AsyncGenerator[bytes, None]:
     for start in range(0, len(stream), size):
         yield stream[start : start + size]
 
@@ -92,7 +92,7 @@ def comparable(events: list[Any]) -> str:
 async def test_each_event_is_told_before_the_next_one_is_read() -> None:
     read = 0
 
-    async def agent() -> AsyncIterator[bytes]:
+    async def agent() -> AsyncGenerator[bytes, None]:
         nonlocal read
         for event in (STARTED, *text("a", "x", "y"), FINISHED):
             read += 1
@@ -105,7 +105,7 @@ async def test_each_event_is_told_before_the_next_one_is_read() -> None:
 async def test_a_trace_that_is_closed_closes_its_stream() -> None:
     closed = False
 
-    async def agent() -> AsyncIterator[bytes]:
+    async def agent() -> AsyncGenerator[bytes, None]:
         nonlocal closed
         try:
             while True:
@@ -113,12 +113,10 @@ async def test_a_trace_that_is_closed_closes_its_stream() -> None:
         finally:
             closed = True
 
-    stream = agent()
-    records = trace(stream, ClientVersion.parse("0.0.36"))
+    records = trace(agent(), ClientVersion.parse("0.0.36"))
     assert "summary" in await anext(records)
     assert (await anext(records))["n"] == 1
     await records.aclose()
-    await stream.aclose()  # type: ignore[attr-defined]  # a generator
     assert closed
 
 
