@@ -111,8 +111,10 @@ class Journal(Context):
 
     def release(self, event: Event) -> None:
         super().release(event)
-        number, _ = self._holding.pop(id(event), (self._number, event))
-        if number != self._number:
+        number, _ = self._holding.pop(id(event), (None, event))
+        if number == self._number:
+            self.held = False  # it is part of what is held already, and never leaves
+        elif number is not None:  # else it was held for two reasons, and is told once
             self.released.append(number)
 
     def _note_loss(self, loss: Loss) -> None:
