@@ -33,10 +33,13 @@ def check(file: IO[bytes], client: ClientVersion | None, visibility: str, as_jso
     FILE is a stream of Server-Sent Events as an agent sent it, or one JSON object a line. Told is which event the release
     refuses, what it misreads, and what the middleware would make of the stream.
 
-    Exit status: 0, the release reads the stream as it is; 1, it needs the middleware; 2, the stream cannot be read.
+    Exit status: 0, the release reads the stream as it is; 1, it needs the middleware; 2, the stream cannot be read, or
+    holds no event.
     """
     try:
         report = anyio.run(check_recording, file.read(), client, visibility)
+        if not report.events:
+            raise Unreadable("there is nothing to read: no AG-UI event is in it")
     except Unreadable as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)

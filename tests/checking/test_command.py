@@ -34,6 +34,14 @@ def test_the_exit_status_says_whether_the_release_reads_it(release: str, body: b
     assert invoke("--client", release, stream=body).exit_code == status
 
 
+@pytest.mark.parametrize("body", [b"", b"\n", b"<html>502</html>", b": waiting\n\n", b"data: [DONE]\n\n"])
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_stream_without_an_event_is_not_called_read(words: tuple[str, ...], body: bytes) -> None:
+    result = invoke("--client", "0.0.58", *words, stream=body)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: there is nothing to read: no AG-UI event is in it\n"
+
+
 def test_the_text_names_the_event_and_what_becomes_of_it() -> None:
     said = invoke("--client", "0.0.58", stream=SUBAGENT).output
     assert said.startswith("@ag-ui/client 0.0.58 refuses this stream of 6 events.\n")
