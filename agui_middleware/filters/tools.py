@@ -5,8 +5,8 @@
 and in TOML, `filters = [{ use = "agui_middleware.filters.tools:allow_tools", names = ["search", "weather"] }]`.
 
 With a call go its arguments, its result, their encrypted values, its entry in snapshots, in the input echo and among the
-pending calls, and the message that only it made. What it told a subagent to do is the subagent's, and interrupts stay, since
-the client has to answer them. Nothing is reported as lost: the route wants it so.
+pending calls, and the message that only it made, with an empty text or none. What it told a subagent to do is the
+subagent's, and interrupts stay, since the client has to answer them. Nothing is reported as lost: the route wants that.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Any
 
 from agui_middleware.downgrades.chunks import expand_chunks
-from agui_middleware.event import UNSET, Event, JsonObject
+from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
 from agui_middleware.messages import edit_elements, edit_messages, edit_object, messages_of
 
@@ -118,7 +118,7 @@ class _Calls:
         edited = edit_elements(message, "toolCalls", lambda call: call if self._is_shown(call.get("id")) else None)
         if edited is message or edited.get("toolCalls"):
             return edited
-        return None if edited.get("content", UNSET) is UNSET else edited.without("toolCalls")
+        return edited.without("toolCalls") if edited.get("content") else None
 
     def _edit_outcome(self, outcome: JsonObject) -> JsonObject:
         pending = outcome.get("pendingToolCallIds")

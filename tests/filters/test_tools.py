@@ -59,23 +59,27 @@ async def test_what_restates_a_call_goes_too(filter: object) -> None:
     both = {**ASKED, "toolCalls": [call("c", "secret"), call("d", "search")]}
     only = {"id": "c", "role": "assistant", "toolCalls": [call("c", "secret")]}
     none = {"id": "n", "role": "assistant", "content": "", "toolCalls": []}
-    empty = {"id": "e", "role": "assistant", "content": "", "toolCalls": [call("c", "secret")]}
     text = {"id": "m", "role": "assistant", "content": "I look."}
     before, after = (
-        [USER, ASKED, ANSWERED, both, only, none, empty],
-        [
-            USER,
-            text,
-            {**both, "toolCalls": [call("d", "search")]},
-            none,
-            {"id": "e", "role": "assistant", "content": ""},
-        ],
+        [USER, ASKED, ANSWERED, both, only, none],
+        [USER, text, {**both, "toolCalls": [call("d", "search")]}, none],
     )
     out = await run_filter(filter, messages(*before), client=None)  # type: ignore[arg-type]
     assert out == messages(*after)
     echo = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
     out = await run_filter(filter, [{**echo, "input": {"messages": before}}])  # type: ignore[arg-type]
     assert out == [{**echo, "input": {"messages": after}}]
+
+
+@pytest.mark.parametrize("filter", [ALLOWED, DENIED], ids=["allow", "deny"])
+@pytest.mark.parametrize("content", ["", None])
+async def test_a_message_that_only_its_call_made_goes_though_it_has_an_empty_text(
+    filter: object, content: object
+) -> None:
+    asked = {**ASKED, "content": content}
+    shown = {**asked, "toolCalls": [call("d", "search")]}
+    both = {**asked, "toolCalls": [*ASKED["toolCalls"], call("d", "search")]}
+    assert await run_filter(filter, messages(USER, asked, ANSWERED, both)) == messages(USER, shown)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("filter", [ALLOWED, DENIED], ids=["allow", "deny"])
