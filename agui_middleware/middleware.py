@@ -11,6 +11,7 @@ from agui_middleware import client as clients
 from agui_middleware import headers
 from agui_middleware.choice import STATE, Choice
 from agui_middleware.client import ClientVersion
+from agui_middleware.filters.check import FILTER, why_no_filter
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.plan import Plan, make_plan
 from agui_middleware.response import Responder
@@ -36,8 +37,9 @@ class AGUIMiddleware:
       stream, before its first event. The app finds the same object as `request.state.agui`.
     - `on_loss`: called with each `Loss`, once a response and shape, whether it is logged or not.
 
-    Raises `ValueError` where a route names a filter that is not in `filters`. Everything that is not a response with status
-    200 and media type `text/event-stream` on one of the routes passes untouched, WebSocket and lifespan included.
+    Raises `ValueError` where a route names a filter that is not in `filters`, or where one in `filters` is none. Everything
+    that is not a response with status 200 and media type `text/event-stream` on one of the routes passes untouched,
+    WebSocket and lifespan included.
     """
 
     def __init__(
@@ -57,7 +59,8 @@ class AGUIMiddleware:
         self._on_plan = on_plan
         self._on_loss = on_loss
         self._routes = settings.routes or [_EVERY_PATH]
-        self._filters = [_resolve(index, route, filters or {}) for index, route in enumerate(self._routes)]
+        named = _checked(filters or {})
+        self._filters = [_resolve(index, route, named) for index, route in enumerate(self._routes)]
         self._plans: dict[tuple[int, ClientVersion | None], Plan] = {}  # as many as there are routes and releases
         self._told: set[str] = set()  # what was said once
 
@@ -203,6 +206,14 @@ def _tell(what: str, hook: Callable[Told, None], *args: Told.args, **kwargs: Tol
         hook(*args, **kwargs)
     except Exception:
         logger.exception("the hook on_%s raised", what)
+
+
+def _checked(named: Mapping[str, Filter]) -> Mapping[str, Filter]:
+    for name, filter in named.items():
+        why = why_no_filter(filter)
+        if why is not None:
+            raise ValueError(f"filters[{name!r}]: {filter!r} {why}; {FILTER}")
+    return named
 
 
 def _resolve(index: int, route: Route, named: Mapping[str, Filter]) -> list[Filter]:

@@ -1,6 +1,5 @@
 """What an operator configures: routes, and who the client is where a request does not say."""
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -28,6 +27,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Scope
 
 from agui_middleware.client import ClientVersion
+from agui_middleware.filters.check import FILTER, why_no_filter
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.subagents import SubagentVisibility
 
@@ -64,10 +64,9 @@ def _filter(value: Any) -> "Filter | str":
             "a name given to `filters=`, an import string 'package.module:name', a callable, "
             "or a table of `use` (the import string of what makes a filter) and its arguments"
         )
-    if not _may_be_called(filter, "events", "context"):
-        raise ValueError(
-            f"{value!r} does not take events and context; what makes a filter is named by `use` in a table"
-        )
+    why = why_no_filter(filter)
+    if why is not None:
+        raise ValueError(f"{value!r} {why}; {FILTER}, and what makes one is named by `use` in a table")
     return filter  # type: ignore[no-any-return]
 
 
@@ -80,19 +79,10 @@ def _made(use: str | None = None, **arguments: Any) -> Filter:
         filter = make(**arguments)
     except TypeError as error:
         raise ValueError(f"{use!r} cannot be called with these arguments: {error}") from error
-    if not callable(filter):
-        raise ValueError(f"{use!r} does not make a filter")
+    why = why_no_filter(filter)
+    if why is not None:
+        raise ValueError(f"{use!r} does not make a filter: {filter!r} {why}; {FILTER}")
     return filter  # type: ignore[no-any-return]
-
-
-def _may_be_called(function: Callable[..., Any], *arguments: object) -> bool:
-    try:
-        inspect.signature(function, follow_wrapped=False).bind(*arguments)
-    except TypeError:
-        return False
-    except ValueError:  # it has none: built in
-        return True
-    return True
 
 
 # Typed as what may be given; once validated, a string is only ever `current`.

@@ -1,6 +1,7 @@
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from starlette.routing import Match
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Route, Settings, SubagentVisibility
 from agui_middleware.filters.reasoning import without_reasoning
+from agui_middleware.filters.tools import allow_tools
 
 
 async def a_filter(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
@@ -186,6 +188,7 @@ def test_releases_may_be_given_as_such() -> None:
         ({"routes": [{"filters": [{"use": TOOLS}]}]}, "routes.0.filters.0", "missing 1 required positional argument"),
         ({"routes": [{"filters": [{"use": TOOLS, "names": "x"}]}]}, "routes.0.filters.0", "a list of names of tools"),
         ({"routes": [{"filters": [{"use": "builtins:list"}]}]}, "routes.0.filters.0", "does not make a filter"),
+        ({"routes": [{"filters": [{"use": f"{HERE}:Awaited"}]}]}, "routes.0.filters.0", "it does not yield"),
         ({"routes": [{"filters": [TOOLS]}]}, "routes.0.filters.0", "does not take events and context"),
         (
             {"routes": [{"filters": [{"use": f"{PROMOTE}:promote_results", "tools": ["plan"], "path": "plan"}]}]},
@@ -247,7 +250,66 @@ def test_filters_that_take_arguments_are_made_from_a_table(monkeypatch: pytest.M
 
 
 def test_what_has_no_signature_may_be_a_filter() -> None:
-    assert Route(filters=[type]).filters == [type]
+    assert Route(filters=[max]).filters == [max]
+
+
+class Iterates:
+    """Made by each response, and the stream of it."""
+
+    def __init__(self, events: AsyncIterator[Event], context: Context) -> None:
+        self.events = events
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self.events
+
+
+class Called:
+    def __call__(self, events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+        return a_filter(events, context)
+
+
+class Awaited:
+    async def __call__(self, events: AsyncIterator[Event], context: Context) -> None: ...
+
+
+async def yields_nothing(events: AsyncIterator[Event], context: Context) -> None: ...
+
+
+def is_not_async(events: Any, context: Context) -> Iterator[Event]:
+    yield from events
+
+
+NO_FILTERS: list[tuple[Any, str]] = [
+    (allow_tools, "does not take events and context"),
+    (yields_nothing, "is a coroutine function: it does not yield"),
+    (Awaited(), "is a coroutine function: it does not yield"),
+    (is_not_async, "is a generator function that is not async"),
+    (dict, "is a class whose instances are no async iterators"),
+]
+FILTERS = [Iterates, Called(), Called().__call__, lambda events, context: a_filter(events, context), partial(a_filter)]
+
+
+@pytest.mark.parametrize(("value", "why"), [*NO_FILTERS, ("nope", "is not callable"), (5, "is not callable")])
+def test_what_is_given_by_name_and_is_no_filter_fails_at_construction(value: Any, why: str) -> None:
+    with pytest.raises(ValueError, match="filters") as raised:
+        AGUIMiddleware(_app, Settings(), filters={"fine": a_filter, "x": value})
+    said = f"filters['x']: {value!r} {why}; a filter is an async generator function of events and context"
+    assert str(raised.value) == said
+
+
+@pytest.mark.parametrize(("value", "why"), NO_FILTERS)
+def test_what_a_route_is_given_and_is_no_filter_fails_at_construction(value: Any, why: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Route(filters=[a_filter, value])
+    [error] = raised.value.errors()
+    assert error["loc"] == ("filters", 1)
+    assert f"{value!r} {why}; a filter is an async generator function" in error["msg"]
+
+
+@pytest.mark.parametrize("value", FILTERS)
+def test_whatever_may_give_an_async_iterator_may_be_a_filter(value: Any) -> None:
+    assert Route(filters=[value]).filters == [value]
+    assert AGUIMiddleware(_app, Settings(), filters={"x": value}) is not None
 
 
 def test_settings_and_routes_do_not_change() -> None:
