@@ -1,5 +1,6 @@
 import runpy
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -9,7 +10,14 @@ from agui_middleware.__main__ import main
 from agui_middleware.cli import COMMANDS, cli
 
 STREAM = b'data: {"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}\n\ndata: {"type":"RAW","event":1}\n\n'
+TOOLS = "agui_middleware.filters.tools:allow_tools"
 RAW = b'data: {"type":"RAW","event":1}\n\n'
+
+
+@pytest.fixture(autouse=True)
+def _own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command adds to it is gone afterwards; an installed script has no working directory in it."""
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
 
 
 def invoke(*words: str, stream: bytes = b"") -> Result:
@@ -27,6 +35,13 @@ def test_rewrite_takes_filters_by_import_string() -> None:
     assert invoke(*given, stream=STREAM).stdout_bytes == RAW
 
 
+def test_rewrite_finds_filters_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "filters_of_a_folder.py").write_text("from agui_middleware.filters.subagents import inline as mine\n")
+    monkeypatch.chdir(tmp_path)
+    given = ("rewrite", "--filter", "filters_of_a_folder:mine")
+    assert invoke(*given, stream=STREAM).stdout_bytes == RAW
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -34,13 +49,14 @@ def test_rewrite_takes_filters_by_import_string() -> None:
         (("rewrite", "--visibility", "no"), "'auto', 'attributed', 'inline', 'hidden'"),
         (("rewrite", "--filter", "nowhere:x"), "No module named 'nowhere'"),
         (("rewrite", "--filter", "math:pi"), "'math:pi' is not callable"),
+        (("rewrite", "--filter", TOOLS), f"'{TOOLS}' does not take events and context"),
         (("explain", "0.0"), "'0.0' is neither"),
     ],
 )
 def test_wrong_words_say_what_is_allowed(words: tuple[str, ...], said: str) -> None:
     result = invoke(*words)
     assert result.exit_code == 2
-    assert said in result.output
+    assert said in " ".join(result.output.split())
 
 
 def test_explain_says_what_is_changed_and_why() -> None:

@@ -1,5 +1,6 @@
 """What several commands take: a release of @ag-ui/client, and a filter."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -7,6 +8,7 @@ from pydantic import ImportString, TypeAdapter, ValidationError
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.filters import Filter
+from agui_middleware.filters.check import FILTER, why_no_filter
 
 if TYPE_CHECKING:  # generic in the newest click only
     ReleaseType = click.ParamType[ClientVersion | None]
@@ -31,16 +33,23 @@ class Release(ReleaseType):
 
 
 class Importable(FilterType):
-    """A filter, as `package.module:name`."""
+    """A filter, as `package.module:name`, which may be in the working directory."""
 
     name = "package.module:name"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Filter:
-        """What the name stands for, which is callable."""
+        """What the name stands for, which may be a filter."""
+        search_working_directory()
         try:
             filter: Any = TypeAdapter(ImportString).validate_python(value)
         except ValidationError as error:
             self.fail(error.errors()[0]["msg"], param, ctx)
-        if not callable(filter):
-            self.fail(f"{value!r} is not callable", param, ctx)
-        return filter  # type: ignore[no-any-return]  # a callable is all that can be told
+        why = why_no_filter(filter)
+        if why is not None:
+            self.fail(f"{value!r} {why}; {FILTER}", param, ctx)
+        return filter  # type: ignore[no-any-return]  # more cannot be told before it is called
+
+
+def search_working_directory() -> None:
+    """Have modules be looked for in the working directory too, as `python -m` does and an installed script does not."""
+    sys.path.insert(0, "")

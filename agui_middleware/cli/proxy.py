@@ -8,6 +8,7 @@ from typing import Any
 import click
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agui_middleware.cli.parameters import search_working_directory
 from agui_middleware.cli.server import extra, run, server_options, wrap
 
 
@@ -57,7 +58,8 @@ def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path
     """Serve the AG-UI server at --upstream, in whatever language, to every client.
 
     Every request is passed on, with its path behind that of the URL; streams are rewritten as the settings say, which come
-    from the environment and from files.
+    from the environment and from files; filters are named as package.module:name, and looked for in the working directory
+    too.
     """
     with extra("proxy", "httpx", "httpcore"):
         from agui_middleware.proxy import Proxy
@@ -68,6 +70,7 @@ def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path
     except (ValueError, ssl.SSLError) as error:
         raise click.UsageError(str(error)) from None
     # Who asks, which software answers and when are headers of the upstream's.
+    search_working_directory()
     run(_quietly(wrap(behind, config)), **options, proxy_headers=False, server_header=False, date_header=False)
 
 

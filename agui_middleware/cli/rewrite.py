@@ -28,7 +28,13 @@ _CHUNK = 64 * 1024
     show_default=True,
     help="What it sees of subagents.",
 )
-@click.option("--filter", "filters", type=Importable(), multiple=True, help="A filter of your own; may be repeated.")
+@click.option(
+    "--filter",
+    "filters",
+    type=Importable(),
+    multiple=True,
+    help="A filter of your own, looked for in the working directory too; may be repeated.",
+)
 def rewrite(file: IO[bytes], client: ClientVersion | None, visibility: str, filters: tuple[Filter, ...]) -> None:
     """Rewrite the stream in FILE, by default standard input, as the middleware would.
 

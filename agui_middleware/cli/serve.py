@@ -1,11 +1,11 @@
 """`agui-middleware serve`."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from agui_middleware.cli.parameters import search_working_directory
 from agui_middleware.cli.server import extra, run, server_options, wrap
 
 
@@ -24,7 +24,7 @@ def serve(app: str, config: Path | None, **server: Any) -> None:
 def _load(name: str) -> Any:
     with extra("proxy", "uvicorn"):
         from uvicorn.importer import ImportFromStringError, import_from_string
-    sys.path.insert(0, "")
+    search_working_directory()
     try:
         app = import_from_string(name)
     except ImportFromStringError as error:

@@ -133,6 +133,21 @@ def test_wrong_settings_name_the_field_and_what_it_allows(folder: Path, settings
         assert said in result.output
 
 
+def test_filters_are_found_in_the_working_directory(
+    folder: Path, served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an installed script is run, to which Python does not give that directory."""
+    (folder / "own.toml").write_text('[[routes]]\nfilters = ["filters_of_the_proxy:mine"]\n')
+    (folder / "filters_of_the_proxy.py").write_text(
+        "from agui_middleware.filters.reasoning import without_reasoning as mine\n"
+    )
+    for words in (("serve", "some_agent:app"), ("proxy", "--upstream", "http://agent")):
+        monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+        monkeypatch.delitem(sys.modules, "filters_of_the_proxy", raising=False)
+        assert invoke(*words, "--config", "own.toml").exit_code == 0
+    assert len(served) == 2
+
+
 def test_wrong_settings_of_the_environment_are_named(folder: Path) -> None:
     result = invoke("serve", "some_agent:app", AGUI_ROUTES="[")
     assert result.exit_code == 2
