@@ -7,7 +7,7 @@ from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import SUBAGENTS, filters_for, needed_by
 from agui_middleware.filters.chain import Composition
 from agui_middleware.filters.contract import Filter
-from agui_middleware.filters.subagents import SubagentVisibility
+from agui_middleware.filters.subagents import SubagentVisibility, witness
 
 
 class Plan(NamedTuple):
@@ -49,5 +49,7 @@ def make_plan(
     shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
     seen = SubagentVisibility(shown)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
-    composition = Composition([*filters, *filters_for(client, visible, lowered=lowered)])
-    return Plan(client, seen, composition, seen is SubagentVisibility.HIDDEN)
+    hides = seen is SubagentVisibility.HIDDEN
+    before = [witness] if hides and filters else []
+    composition = Composition([*before, *filters, *filters_for(client, visible, lowered=lowered)])
+    return Plan(client, seen, composition, hides)

@@ -1,8 +1,11 @@
 """What an operator configures: routes, and who the client is where a request does not say."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from urllib.parse import unquote
 
 from pydantic import (
     BaseModel,
@@ -20,6 +23,7 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     PyprojectTomlConfigSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 from starlette.routing import Match
@@ -105,8 +109,8 @@ class Route(BaseModel):
 
     - `path`: in Starlette's syntax (`/agent`, `/agents/{name}`, `/{rest:path}`), matched against the app's own path, without
       `root_path`, as Starlette's `Route` matches it. A route that hides also takes its path in other spellings, since some
-      frameworks serve all of them alike: slashes repeated or at the end (Litestar), other cases (Express), and
-      parameters behind `;` (Java's servlets).
+      frameworks serve all of them alike: slashes repeated or at the end (Litestar), or encoded in a segment (Sanic), other
+      cases (Express), and parameters behind `;` (Java's servlets).
     - `methods`: HTTP methods, POST by default. A route that hides also takes the others, unless a route for them follows.
     - `visibility`: `auto`, or a value of `SubagentVisibility`. `auto` and `attributed` give a client from before 0.0.59,
       which cannot read subagents, `legacy_visibility`.
@@ -149,7 +153,7 @@ class Route(BaseModel):
         """`FULL` where path and method match, `PARTIAL` where only the path does. `scope` is an ASGI HTTP scope."""
         match = self._matcher.matches(scope)[0]
         if match is Match.NONE and self.hides:
-            spelled = (self._loose.matches({**scope, "path": path})[0] for path in _other_spellings(scope["path"]))
+            spelled = (self._loose.matches({**scope, "path": path})[0] for path in _other_spellings(scope))
             match = next((match for match in spelled if match is not Match.NONE), match)
         return match
 
@@ -173,7 +177,7 @@ class Settings(BaseSettings):
 
     Read from Python, from the environment (`AGUI_UNADVERTISED=0.0.58`, `AGUI_ROUTES='[{"path": "/agent"}]'`), from
     `agui_middleware.toml`, and from `[tool.agui_middleware]` in pyproject.toml, in this order. A wrong value raises
-    `pydantic.ValidationError`, which names the field and what it allows.
+    `pydantic.ValidationError`, which names the field and what it allows; what is no JSON or no TOML, another `ValueError`.
     """
 
     model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
@@ -192,6 +196,14 @@ class Settings(BaseSettings):
     warn: bool = True
     debug: bool = False
 
+    if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except SettingsError as error:
+                raise SettingsError(f"{error}; AGUI_HEADERS and AGUI_ROUTES are JSON: {error.__cause__}") from error
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -201,14 +213,30 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        files = (TomlConfigSettingsSource(settings_cls), PyprojectTomlConfigSettingsSource(settings_cls))
-        return (init_settings, env_settings, dotenv_settings, *files, file_secret_settings)
+        with _named("agui_middleware.toml"):
+            own = TomlConfigSettingsSource(settings_cls)
+        with _named("pyproject.toml"):
+            shared = PyprojectTomlConfigSettingsSource(settings_cls)
+        return (init_settings, env_settings, dotenv_settings, own, shared, file_secret_settings)
 
 
-def _other_spellings(path: str) -> Iterator[str]:
-    once = re.sub("/+", "/", re.sub(";[^/]*", "", path)).rstrip("/")
-    yield once
-    yield once + "/"
+@contextmanager
+def _named(file: str) -> Iterator[None]:
+    try:
+        yield
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{file} is no TOML: {error}") from error
+
+
+def _other_spellings(scope: Scope) -> Iterator[str]:
+    paths = [scope["path"]]
+    sent = (scope.get("raw_path") or b"").decode("latin-1").lower()
+    if "%2f" in sent:  # a slash in a segment, to who parts them before they are decoded
+        paths.append(unquote(sent.replace("%2f", "%252f")))
+    for path in paths:
+        once = re.sub("/+", "/", re.sub(";[^/]*", "", path)).rstrip("/")
+        yield once
+        yield once + "/"
 
 
 def _no_endpoint() -> None:

@@ -9,7 +9,7 @@ from agui_middleware.downgrades import DOWNGRADES, SUBAGENTS, needed_by
 from agui_middleware.downgrades.guard import KNOWN_SINCE, guard
 from agui_middleware.event import EventType
 from agui_middleware.filters.contract import Loss
-from agui_middleware.filters.subagents import hidden, inline
+from agui_middleware.filters.subagents import hidden, inline, witness
 from agui_middleware.plan import make_plan
 from agui_middleware.testing import run_filter
 
@@ -37,7 +37,7 @@ def test_a_client_that_reads_everything_has_nothing_rewritten() -> None:
 
 def test_a_route_changes_what_everybody_sees() -> None:
     assert filters(None, "inline", filters=[first]) == [first, inline]
-    assert filters(None, "hidden", filters=[first]) == [first, hidden]
+    assert filters(None, "hidden", filters=[first]) == [witness, first, hidden]
     assert make_plan(None, "hidden").hides
     assert not make_plan(None, "inline").hides
     assert make_plan(None, "hidden").rewrites
@@ -49,7 +49,7 @@ def test_a_route_changes_what_everybody_sees() -> None:
 def test_the_order_of_a_plan(release: ClientVersion, visibility: str) -> None:
     """The route's filters, chunks while they have their tags, visibility, downgrades in the table's order, the guard."""
     names = [getattr(filter, "__name__", "") for filter in filters(release, visibility, filters=[first])]
-    assert names[0] == "first"
+    assert names[: names.index("first") + 1] == (["witness", "first"] if visibility == "hidden" else ["first"])
     assert (names[-1] == "drop_unknown_types") is (release < parse("1.0.0"))
     rows = [row for row in needed_by(release) if row.filter is not None and row is not SUBAGENTS]
     placed = [names.index(getattr(row.filter, "__name__", "")) for row in rows]

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pydantic import ValidationError
@@ -213,7 +214,14 @@ def test_a_wrong_value_in_the_environment_names_the_field(monkeypatch: pytest.Mo
     with pytest.raises(ValidationError, match=r"routes\.0\.visibility"):
         Settings()
     monkeypatch.setenv("AGUI_ROUTES", "[{")
-    with pytest.raises(SettingsError, match='"routes"'):
+    with pytest.raises(SettingsError, match=r'"routes".*; AGUI_HEADERS and AGUI_ROUTES are JSON: Expecting property'):
+        Settings()
+
+
+@pytest.mark.parametrize("file", ["agui_middleware.toml", "pyproject.toml"])
+def test_a_file_that_is_no_toml_is_named(file: str) -> None:
+    Path(file).write_text("routes = ")
+    with pytest.raises(ValueError, match=f"^{file} is no TOML: Invalid value"):
         Settings()
 
 
@@ -368,6 +376,22 @@ def test_a_route_that_hides_takes_its_path_in_other_spellings(route: str, method
     scope = {"type": "http", "method": method, "path": path, "root_path": ""}
     assert Route(path=route, visibility="hidden").matches(scope) is match
     assert Route(path=route).matches(scope) is NONE
+
+
+@pytest.mark.parametrize(
+    ("route", "sent", "match"),
+    [
+        ("/public/{name}", "/public/a%2Fb", FULL),
+        ("/public/{name}", "/mounted/public//a%2fb;c/", FULL),
+        ("/public/{name}", "/public/a%2Fb/c", NONE),
+        ("/", "/public/a", NONE),
+    ],
+)
+def test_a_route_that_hides_takes_an_encoded_slash_as_part_of_a_segment(route: str, sent: str, match: Match) -> None:
+    """As some frameworks do (Sanic, Express)."""
+    scope = {"type": "http", "method": "POST", "path": unquote(sent), "raw_path": sent.encode()}
+    scope["root_path"] = "/mounted" if sent.startswith("/mounted") else ""
+    assert Route(path=route, visibility="hidden").matches(scope) is match
 
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:

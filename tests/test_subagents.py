@@ -77,8 +77,13 @@ RULES: dict[str, Rule] = {
         "KS c @s; KE c; KR c t; EV message t; KS d; KE d; KR d v; EV message v", "KS d; KE d; KR d v; EV message v"
     ),
     "a message's value is not that of a call of the same id": Rule(
-        "KS c @s; KE c; TS c; TE c; EV message c; EV tool-call c", "TS c; TE c; EV message c"
+        "TS q; TE q; TS c @s; TE c; KS c q; KE c; EV message c; EV tool-call c",
+        "TS q; TE q; KS c q; KE c; EV tool-call c",
     ),
+    "a call begins the message that it belongs to": Rule(
+        "KS c p @s; KE c; TS p; TE p; EV message p; KS d p; KE d; KS e; KE e; TS e; TE e", "KS e; KE e; TS e; TE e"
+    ),
+    "under its own id, if it names none": Rule("KS c @s; KE c; TS c; TE c; EV message c", ""),
     "a reasoning span and its message share their id": Rule(
         "SPAN+ g @s; GS g; GC g hm; GE g; SPAN- g; SPAN+ h; SPAN- h", "SPAN+ h; SPAN- h"
     ),
@@ -387,3 +392,9 @@ def test_events_that_do_not_change_keep_their_bytes() -> None:
 @pytest.mark.parametrize("mode", ["inline", "hidden"])
 def test_what_carries_nothing_of_a_subagents_keeps_its_bytes(event: bytes, mode: str) -> None:
     assert rewrite(b"data: %b\n\n" % event, visibility=mode) == b"data: %b\n\n" % event
+
+
+async def test_a_subagents_call_does_not_take_over_the_message_that_the_parent_has_begun() -> None:
+    """1.0.0 ends the run there."""
+    events = whole("TS p; TE p; KS c p @s; KE c; TS p; TE p")
+    assert await run_filter(hidden, events) == whole("TS p; TE p; TS p; TE p")

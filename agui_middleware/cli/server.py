@@ -77,7 +77,7 @@ def wrap(app: ASGIApp, config: Path | None) -> AGUIMiddleware:
     except ValidationError as error:
         raise click.UsageError("\n".join(_said(detail) for detail in error.errors())) from None
     except tomllib.TOMLDecodeError as error:
-        raise click.UsageError(f"{config or 'a settings file'} is no TOML: {error}") from None
+        raise click.UsageError(f"{config} is no TOML: {error}") from None
     except (SettingsError, ValueError) as error:
         raise click.UsageError(str(error)) from None
 

@@ -11,6 +11,7 @@ from agui_middleware.pump import Source
 
 if TYPE_CHECKING:
     from agui_middleware.client import ClientVersion
+    from agui_middleware.filters.ownership import Ownership
     from agui_middleware.settings import Route
 
 logger: logging.Logger = logging.getLogger("agui_middleware")
@@ -25,7 +26,7 @@ class Context:
     - `max_event_bytes`: how much all filters together may hold back for the response, see `hold`.
     """
 
-    __slots__ = ("_held", "_lost", "_on_loss", "client", "max_event_bytes", "route", "scope")
+    __slots__ = ("_held", "_lost", "_on_loss", "client", "max_event_bytes", "ownership", "route", "scope")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Context:
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
+        self.ownership: Ownership | None = None  # what `witness` has learned, for `hidden`
 
     def lost(self, shape: str, why: str, since: str | None = None) -> None:
         """Report that something was removed that the client would have shown: once a response and shape.

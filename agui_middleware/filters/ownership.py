@@ -30,6 +30,8 @@ _OPENERS: Final = frozenset(
     {"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_START", "REASONING_MESSAGE_START", "THINKING_START"}
     | {"TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK", "REASONING_MESSAGE_CHUNK", "ACTIVITY_SNAPSHOT"}
 )
+_CHUNKS: Final = frozenset({"TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK", "REASONING_MESSAGE_CHUNK"})
+_REMEMBERED: Final = frozenset({"call", "activity", "message"})  # of the parent's
 _SPANS: Final = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_MESSAGE_START"})  # closed by an END
 _CLOSERS: Final = frozenset({"TEXT_MESSAGE_END", "TOOL_CALL_END", "REASONING_MESSAGE_END"})
 _OF_THE_RUN: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_SNAPSHOT", "STATE_DELTA"})
@@ -78,13 +80,16 @@ class Ownership:
 
     Chunks are to carry their resolved id (`agui_middleware.lanes`). What belongs to the run, its state and its snapshots
     above all, is nobody's, whatever its tag says.
+
+    `before`: what was told of the same response before filters dropped some of it. It knows whose that was.
     """
 
-    __slots__ = ("_open", "_owner", "_steps")
+    __slots__ = ("_before", "_open", "_owner", "_steps")
 
-    def __init__(self) -> None:
-        # By kind and id, whether a subagent owns it. Of the parent's entities only calls and activities are remembered:
-        # nothing depends on the others. Calls for good: a result or a snapshot may name one long after its first answer.
+    def __init__(self, before: "Ownership | None" = None) -> None:
+        self._before = before
+        # By kind and id, whether a subagent owns it. Of the parent's reasoning nothing is remembered: nothing depends on it.
+        # The rest for good: a result or a snapshot may name a call, and a call a message, long after its end.
         self._owner: dict[str, dict[Any, bool]] = {kind: {} for kind, _ in _ENTITY.values()}
         # What is between START and END keeps its owner until it closes; if a snapshot gave it away, who gets it then.
         self._open: dict[tuple[str, Any], bool | None] = {}
@@ -103,7 +108,7 @@ class Ownership:
             id = None
         if type in _OPENERS:
             return self._opened(event, kind, id, mine)
-        owned = mine or self._owner[kind].get(id, False)
+        owned = mine or self._owns(kind, id)
         if type in _CLOSERS:
             given = self._open.pop((kind, id), None)
             if given is not None:
@@ -112,7 +117,7 @@ class Ownership:
 
     def owns_message(self, message: JsonObject) -> bool:
         """Whether a message of a snapshot or an echo is a subagent's; a tool message goes where its call went."""
-        call = self._owner["call"].get(_id(message.get("toolCallId"))) if message.get("role") == "tool" else None
+        call = self._known("call", _id(message.get("toolCallId"))) if message.get("role") == "tool" else None
         return tagged(message.get("subagentRunId", UNSET)) if call is None else call
 
     def owns_call(self, id: Any) -> bool:
@@ -137,11 +142,15 @@ class Ownership:
             if role in ("reasoning", "activity"):
                 self._learn(role, message.get("id"), mine, decides)
 
+    def _known(self, kind: str, id: Any) -> bool | None:
+        known = self._owner[kind].get(id)
+        return self._before._known(kind, id) if known is None and self._before is not None else known
+
     def _owns(self, kind: str, id: Any) -> bool:
-        return self._owner[kind].get(id, False)
+        return self._known(kind, id) is True
 
     def _assign(self, kind: str, id: Any, owned: bool) -> None:
-        if owned or kind in ("call", "activity"):
+        if owned or kind in _REMEMBERED:
             self._owner[kind][id] = owned
         else:
             self._owner[kind].pop(id, None)
@@ -153,15 +162,22 @@ class Ownership:
             self._assign(kind, _id(id), owned)
 
     def _opened(self, event: Event, kind: str, id: Any, mine: bool) -> bool:
-        known = self._owner[kind].get(id)
+        head = event.head
+        if id is None and head.type in _CHUNKS and head.messageId is head.toolCallId is UNSET:
+            return mine  # it continues something, and nobody has said what
+        known = self._known(kind, id)
         owned = mine or known is True
         if kind == "call" and known is None:
-            owned = owned or self._owns("message", _id(event.head.parentMessageId))
+            # The message that it belongs to, which it begins where there is none: under the call's id, if it names none.
+            message = id if head.parentMessageId is UNSET else _id(head.parentMessageId)
+            owned = owned or self._owns("message", message)
+            if self._known("message", message) is None:
+                self._assign("message", message, owned)
         if kind == "activity" and known is not None:
             # One that replaces takes the activity over, with or without a tag; `replace: false` only adds to it.
             owned = known if event.get("replace") is False else mine
         self._assign(kind, id, owned)
-        if event.head.type in _SPANS:
+        if head.type in _SPANS:
             self._open.setdefault((kind, id), None)
         return owned or mine
 
@@ -184,7 +200,7 @@ class Ownership:
 
     def _answered(self, head: Head) -> bool:
         """A result belongs to whoever asked, also where the other executed it, and its message with it."""
-        call = self._owner["call"].get(_id(head.toolCallId))
+        call = self._known("call", _id(head.toolCallId))
         owned = tagged(head.subagentRunId) if call is None else call
         self._assign("message", _id(head.messageId), owned)
         return owned

@@ -33,6 +33,8 @@ def promote_results(tools: Collection[str], *, path: str | None = None, subagent
     """
     if isinstance(tools, str) or not all(isinstance(tool, str) for tool in tools):
         raise TypeError("tools is a list of names of tools")
+    if not isinstance(subagents, bool):
+        raise TypeError("subagents is true or false")
     if path is not None and _POINTER.fullmatch(path) is None:
         raise ValueError(f"path is a JSON pointer, such as '/plan', not {path!r}")
     promoted = frozenset(tools)

@@ -74,10 +74,23 @@ def inline(_: Context) -> Each:
     return show
 
 
-@each(EVERYTHING)
-def hidden(_: Context) -> Each:
-    """`SubagentVisibility.HIDDEN`."""
+async def witness(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Learn whose is what before a route's own filters drop what says so: first of all, where `hidden` comes behind them."""
     owners, chunks = Ownership(), Chunks()
+    context.ownership = owners
+    async for event in events:
+        if event.head.type in ID_OF:
+            owners.take(chunks.named(event))
+        else:
+            chunks.passed(event)
+            owners.take(event)
+        yield event
+
+
+@each(EVERYTHING)
+def hidden(context: Context) -> Each:
+    """`SubagentVisibility.HIDDEN`."""
+    owners, chunks = Ownership(context.ownership), Chunks()
 
     def show(event: Event) -> Event | None:
         type = event.head.type

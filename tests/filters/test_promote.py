@@ -101,3 +101,14 @@ def test_a_path_is_a_pointer(path: str) -> None:
 def test_tools_are_a_list_of_names(tools: Any) -> None:
     with pytest.raises(TypeError, match="a list of names"):
         promote_results(tools)
+
+
+@pytest.mark.parametrize("id", ["_", "m"])
+def test_a_subagents_chunk_without_an_id_owns_nothing_of_the_parents(id: str) -> None:
+    events = [*stream(f"TK m a @s; TK {id} b @s; KS c; KE c"), *results("found")]
+    assert decode_events(rewrite(encode_events(events), filters=[PLAN])) == [*events, *patches("found")]
+
+
+def test_whether_subagents_results_are_promoted_is_true_or_false() -> None:
+    with pytest.raises(TypeError, match="subagents is true or false"):
+        promote_results(["search"], subagents="no")  # type: ignore[arg-type]

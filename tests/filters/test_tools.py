@@ -2,9 +2,10 @@
 
 import pytest
 
+from agui_middleware import rewrite
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.tools import allow_tools, deny_tools
-from agui_middleware.testing import run_filter
+from agui_middleware.testing import encode_events, run_filter
 from tests.notation import Json, stream
 
 # `search` is what the notation calls a tool that is not named.
@@ -118,3 +119,22 @@ async def test_messages_that_are_none_pass() -> None:
 def test_names_are_a_list_of_names(make: object, names: object) -> None:
     with pytest.raises(TypeError, match="a list of names"):
         make(names)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "TK a SECRET",
+        "TS a; TC a SECRET; TE a",
+        'EV message a encryptedValue="SECRET"',
+        'KS d a toolCallName="SECRET"; KE d',
+        'TC t SECRET; EV message t encryptedValue="SECRET"',
+    ],
+)
+@pytest.mark.parametrize("restated", ["SNAP a+c@s", "RS r a+c@s"])
+def test_what_a_filter_drops_still_tells_hidden_whose_it_is(restated: str, behind: str) -> None:
+    """The only thing that said so was the message of the call, or its result."""
+    events = stream(f"{restated}; KS c; KE c; KR c t; {behind}")
+    filters = [deny_tools(["search"])]
+    assert b"SECRET" in rewrite(encode_events(events), filters=filters)
+    assert b"SECRET" not in rewrite(encode_events(events), visibility="hidden", filters=filters)

@@ -152,6 +152,14 @@ def test_wrong_settings_of_the_environment_are_named(folder: Path) -> None:
     result = invoke("serve", "some_agent:app", AGUI_ROUTES="[")
     assert result.exit_code == 2
     assert 'error parsing value for field "routes"' in result.output
+    assert "AGUI_ROUTES are JSON: Expecting value" in result.output
+
+
+def test_a_file_that_is_read_unnamed_is_named_where_it_is_wrong(folder: Path) -> None:
+    (folder / "agui_middleware.toml").write_text("routes = ")
+    result = invoke("serve", "some_agent:app")
+    assert result.exit_code == 2
+    assert "agui_middleware.toml is no TOML: Invalid value" in result.output
 
 
 def test_a_file_that_is_named_is_the_only_one(folder: Path, served: list[dict[str, Any]]) -> None:
