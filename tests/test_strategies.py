@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tests.clients.client import Client, Outcome
 
+pytestmark = pytest.mark.generator
 EXAMPLES = 120
 VARIANTS: dict[str, Json] = {
     "all": {},

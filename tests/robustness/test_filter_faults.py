@@ -62,8 +62,8 @@ CASES: dict[str, tuple[Any, Result]] = {
     "yields in finally": (filters.yields_in_finally, Result([*WHOLE, "CUSTOM"], None, False)),
     "mutates": (filters.mutates, UNHARMED),
     "catches GeneratorExit": (filters.catches_generator_exit, UNHARMED),
-    "is a coroutine": (filters.is_a_coroutine, NOT_A_FILTER),
-    "is a plain generator": (filters.is_a_plain_generator, NOT_A_FILTER),
+    "gives a coroutine": (lambda *told: filters.is_a_coroutine(*told), NOT_A_FILTER),
+    "gives a plain generator": (lambda *told: filters.is_a_plain_generator(*told), NOT_A_FILTER),
     "returns nothing": (filters.returns_nothing, NOT_A_FILTER),
     "raises when called": (filters.raises_when_called, FAILS_AT_ONCE),
 }

@@ -28,6 +28,7 @@ from tests.strategies.reference import owner_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.generator
 EXAMPLES = 80
 START: Json = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 FINISH: Json = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tests.clients.client import Client
 
+pytestmark = pytest.mark.generator
 EXAMPLES = 80
 START: Json = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 FINISH: Json = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
