@@ -60,12 +60,12 @@ class Source(Generic[In]):
 
     @coroutine
     def __anext__(self) -> Generator[Any, Any, In]:
-        item = yield _PARKED
+        item: In = yield _PARKED
         if item is _END:
             raise StopAsyncIteration
         if item is _CLOSE:
             raise GeneratorExit
-        return item  # type: ignore[no-any-return]
+        return item
 
 
 class Pump(Generic[In, Out]):

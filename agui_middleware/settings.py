@@ -31,8 +31,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Scope
 
 from agui_middleware.client import ClientVersion
-from agui_middleware.filters.check import FILTER, why_no_filter
-from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
 from agui_middleware.filters.subagents import SubagentVisibility
 
 
@@ -62,7 +61,7 @@ def _filter(value: Any) -> "Filter | str":
         return value
     if isinstance(value, dict):
         return _made(**value)
-    filter = _import.validate_python(value) if isinstance(value, str) else value
+    filter: Filter = _import.validate_python(value) if isinstance(value, str) else value
     if not callable(filter):
         raise ValueError(
             "a name given to `filters=`, an import string 'package.module:name', a callable, "
@@ -71,7 +70,7 @@ def _filter(value: Any) -> "Filter | str":
     why = why_no_filter(filter)
     if why is not None:
         raise ValueError(f"{value!r} {why}; {FILTER}, and what makes one is named by `use` in a table")
-    return filter  # type: ignore[no-any-return]
+    return filter
 
 
 def _made(use: str | None = None, **arguments: Any) -> Filter:
@@ -80,13 +79,13 @@ def _made(use: str | None = None, **arguments: Any) -> Filter:
     if not callable(make):
         raise ValueError("a table names in `use` what makes the filter, as 'package.module:name'")
     try:
-        filter = make(**arguments)
+        filter: Filter = make(**arguments)
     except TypeError as error:
         raise ValueError(f"{use!r} cannot be called with these arguments: {error}") from error
     why = why_no_filter(filter)
     if why is not None:
         raise ValueError(f"{use!r} does not make a filter: {filter!r} {why}; {FILTER}")
-    return filter  # type: ignore[no-any-return]
+    return filter
 
 
 # Typed as what may be given; once validated, a string is only ever `current`.

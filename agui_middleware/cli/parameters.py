@@ -7,8 +7,7 @@ import click
 from pydantic import ImportString, TypeAdapter, ValidationError
 
 from agui_middleware.client import ClientVersion
-from agui_middleware.filters import Filter
-from agui_middleware.filters.check import FILTER, why_no_filter
+from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
 
 if TYPE_CHECKING:  # generic in the newest click only
     ReleaseType = click.ParamType[ClientVersion | None]
@@ -41,13 +40,13 @@ class Importable(FilterType):
         """What the name stands for, which may be a filter."""
         search_working_directory()
         try:
-            filter: Any = TypeAdapter(ImportString).validate_python(value)
+            filter: Filter = TypeAdapter[Any](ImportString).validate_python(value)
         except ValidationError as error:
             self.fail(error.errors()[0]["msg"], param, ctx)
         why = why_no_filter(filter)
         if why is not None:
             self.fail(f"{value!r} {why}; {FILTER}", param, ctx)
-        return filter  # type: ignore[no-any-return]  # more cannot be told before it is called
+        return filter
 
 
 def search_working_directory() -> None:

@@ -5,7 +5,7 @@ one another's messages, silently, and a tool call that is continued after anothe
 any number of open messages and calls from 0.0.37 on, if each says its id.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 from agui_middleware.event import UNSET, Event, EventType
@@ -33,7 +33,7 @@ _CLOSING = frozenset(EventType) - frozenset(ID_OF)  # what is of interest only w
 
 
 @touches(EVERYTHING, beside=NEUTRAL - frozenset(ID_OF), dozes=True)
-async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncGenerator[Event, None]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is."""
     lanes = Lanes()
     overlook(events, _CLOSING)

@@ -23,7 +23,7 @@ async def without_reasoning(events: AsyncIterator[Event], context: Context) -> A
     """
     known: set[Any] = set()  # the ids of reasoning
     # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
-    async with aclosing(expand_chunks(events, context)) as expanded:  # type: ignore[type-var]  # is a generator
+    async with aclosing(expand_chunks(events, context)) as expanded:
         async for event in expanded:
             type = event.head.type
             if type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):

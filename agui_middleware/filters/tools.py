@@ -48,7 +48,7 @@ def _filter(shows: Callable[[Any], bool], *, unknown: bool) -> Filter:
     async def show_tools(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
         calls = _Calls(shows, unknown)
         # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
-        async with aclosing(expand_chunks(events, context)) as expanded:  # type: ignore[type-var]  # is a generator
+        async with aclosing(expand_chunks(events, context)) as expanded:
             async for event in expanded:
                 shown = calls.show(event)
                 if shown is not None:
