@@ -4,7 +4,7 @@ An edit gives the object back to leave it, another one to put in its place, and 
 nothing was edited stays the very same object, and what is not an object, or not a list, stays as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from agui_middleware.event import Event, JsonObject
@@ -17,6 +17,12 @@ def messages_of(event: Event) -> list[JsonObject | Any] | None:
     """The messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's `input`; `None` where there is no list of them."""
     holder = event.object("input") if event.type == "RUN_STARTED" else event
     return None if holder is None else holder.elements("messages")
+
+
+def calls_of(message: JsonObject | Any) -> Iterator[JsonObject]:
+    """The tool calls that a message carries; none of what is no message."""
+    if isinstance(message, JsonObject):
+        yield from (call for call in message.elements("toolCalls") or () if isinstance(call, JsonObject))
 
 
 def edit_messages(event: Event, edit: Edit) -> Event:

@@ -14,11 +14,10 @@ from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED
 from agui_middleware.checking.tap import tapped
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import Downgrade, needed_by
-from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT
-from agui_middleware.event import Event, EventType
+from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT, known_types
+from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context
 
-_TYPES: Final = frozenset(EventType)
 _FIRST_WITH_ECHO: Final = ClientVersion(0, 0, 41)
 
 
@@ -44,11 +43,11 @@ async def refusals(events: Sequence[Event], client: ClientVersion | None) -> lis
 def _unknown_types(events: Sequence[Event], client: ClientVersion) -> Iterator[Finding]:
     if client >= TOLERANT:
         return
-    told: set[str] = set()
+    told = set(known_types(client))
     for place, event in enumerate(events):
-        since = KNOWN_SINCE.get(event.type, "0.0.0" if event.type in _TYPES else str(TOLERANT))
-        if event.type not in told and client < ClientVersion.parse(since):
+        if event.type not in told:
             told.add(event.type)
+            since = KNOWN_SINCE.get(event.type, str(TOLERANT))
             yield Finding(place, event, "unknown-types", "rejects events of a type that it does not know", since)
 
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from agui_middleware.checking.refusals import refusals
 from agui_middleware.client import ClientVersion
-from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT
-from agui_middleware.event import Event, EventType
+from agui_middleware.downgrades.guard import TOLERANT, known_types
+from agui_middleware.event import Event
 
 KEPT = 20_000
 """How many events are looked at, and kept for that."""
@@ -34,8 +34,8 @@ class Unprotected:
 
     def __init__(self, client: ClientVersion | None) -> None:
         self._client = client
-        parse = ClientVersion.parse
-        self._known = {type for type in EventType if client is None or parse(KNOWN_SINCE.get(type, "0.0.0")) <= client}
+        # What reads types that it does not know has no need of them.
+        self._known = None if client is None or client >= TOLERANT else known_types(client)
         self._events: list[Event] = []
         self._numbers: list[int] = []
         self._told = False
@@ -68,5 +68,4 @@ class Unprotected:
         return Rejection(n, event.type, why, since, UNKNOWN_TYPE if self._is_unknown(event) else None)
 
     def _is_unknown(self, event: Event) -> bool:
-        tolerant = self._client is None or self._client >= TOLERANT
-        return not tolerant and event.type not in self._known
+        return self._known is not None and event.type not in self._known

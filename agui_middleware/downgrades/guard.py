@@ -22,9 +22,14 @@ TOLERANT = ClientVersion(1, 0, 0)
 """From this release on, a client skips what it does not know."""
 
 
+def known_types(client: ClientVersion) -> frozenset[str]:
+    """The event types that a release reads."""
+    return frozenset(type for type in EventType if ClientVersion.parse(KNOWN_SINCE.get(type, "0.0.0")) <= client)
+
+
 def guard(client: ClientVersion) -> Filter:
     """The filter that drops the event types that `client` does not know."""
-    known = frozenset(type for type in EventType if ClientVersion.parse(KNOWN_SINCE.get(type, "0.0.0")) <= client)
+    known = known_types(client)
 
     @touches(EVERYTHING, beside=known)
     async def drop_unknown_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:

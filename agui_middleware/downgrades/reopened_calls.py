@@ -7,9 +7,9 @@ as it may be continued: its END leaves with its result, or with the end of the r
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.event import Event, JsonObject
+from agui_middleware.event import Event
 from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
-from agui_middleware.messages import messages_of
+from agui_middleware.messages import calls_of, messages_of
 
 _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")
 _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
@@ -86,7 +86,6 @@ class _Calls:
 def _restated(event: Event) -> Iterator[str]:
     """The ids of the calls in a snapshot or an echo."""
     for message in messages_of(event) or ():
-        if isinstance(message, JsonObject):
-            for call in message.elements("toolCalls") or ():
-                if isinstance(call, JsonObject) and isinstance(id := call.get("id"), str):
-                    yield id
+        for call in calls_of(message):
+            if isinstance(id := call.get("id"), str):
+                yield id

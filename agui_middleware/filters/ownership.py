@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, Final
 
 from agui_middleware.event import UNSET, Event, EventType, Head, JsonObject
-from agui_middleware.messages import messages_of
+from agui_middleware.messages import calls_of, messages_of
 
 # The kind of entity that an event is about, and the member that names it; THINKING_* events name none.
 _ENTITY: Final[dict[str, tuple[str, str]]] = {
@@ -133,9 +133,8 @@ class Ownership:
         messages = [message for message in messages_of(event) or () if isinstance(message, JsonObject)]
         for message in messages:  # calls first: they decide whose the tool messages are
             mine = tagged(message.get("subagentRunId", UNSET))
-            for call in message.elements("toolCalls") or ():
-                if isinstance(call, JsonObject):
-                    self._learn("call", call.get("id"), mine, decides)
+            for call in calls_of(message):
+                self._learn("call", call.get("id"), mine, decides)
         for message in messages:
             mine, role = self.owns_message(message), message.get("role")
             self._learn("message", message.get("id"), mine, decides)

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from agui_middleware.event import UNSET, Event, JsonObject
+from agui_middleware.event import UNSET, Event
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
 from agui_middleware.filters.ownership import Ownership
 from agui_middleware.json_object import MalformedEvent, decode
-from agui_middleware.messages import messages_of
+from agui_middleware.messages import calls_of, messages_of
 
 _POINTER: Final = re.compile(r"(/([^/~]|~[01])*)+")  # RFC 6901, but for the whole document
 
@@ -60,8 +60,8 @@ def _called(event: Event) -> Iterator[tuple[str | None, Any]]:
         yield _key(event.head.toolCallId), event["toolCallName"]
     if event.type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
         for message in messages_of(event) or ():
-            for call in (message.elements("toolCalls") or ()) if isinstance(message, JsonObject) else ():
-                function = call.object("function") if isinstance(call, JsonObject) else None
+            for call in calls_of(message):
+                function = call.object("function")
                 if function is not None:
                     yield _key(call.get("id")), function.get("name")
 

@@ -16,7 +16,7 @@ from typing import Any
 from agui_middleware.downgrades.chunks import expand_chunks
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
-from agui_middleware.messages import edit_elements, edit_messages, edit_object, messages_of
+from agui_middleware.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 
 
 def allow_tools(names: Collection[str]) -> Filter:
@@ -107,8 +107,8 @@ class _Calls:
     def _read(self, event: Event) -> None:
         """Learn the names of the calls in a list of messages."""
         for message in messages_of(event) or ():
-            for call in (message.elements("toolCalls") or ()) if isinstance(message, JsonObject) else ():
-                function = call.object("function") if isinstance(call, JsonObject) else None
+            for call in calls_of(message):
+                function = call.object("function")
                 if function is not None:
                     self._learn(call.get("id"), function.get("name"))
 
