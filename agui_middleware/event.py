@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from agui_middleware import json_scan
 from agui_middleware.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
 
-__all__ = ["UNSET", "Event", "EventType", "Head", "JsonObject", "MalformedEvent", "as_event"]
+__all__ = ["UNSET", "Event", "EventType", "Head", "JsonObject", "MalformedEvent", "as_event", "as_id"]
 
 
 class EventType(StrEnum):
@@ -170,6 +170,11 @@ class Event(JsonObject):
         derived.head = Head(**head)
         derived.fields = self.fields
         return derived
+
+
+def as_id(value: object) -> str | None:
+    """An id as a key; `None` for what is none, since a malformed event may carry anything there, also what has no hash."""
+    return value if isinstance(value, str) else None
 
 
 def as_event(value: object) -> Event:

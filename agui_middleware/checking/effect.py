@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from agui_middleware.checking.tap import tapped
-from agui_middleware.event import Event
+from agui_middleware.event import Event, as_id
 from agui_middleware.filters.contract import Context, Loss
 from agui_middleware.lanes import ID_OF, Lanes
 from agui_middleware.plan import Plan
@@ -122,8 +122,4 @@ def _key(event: Event) -> Key:
     modern = head.type.replace("THINKING_TEXT_", "REASONING_").replace("THINKING_", "REASONING_")
     if modern.startswith("REASONING_"):
         return modern, None, None, None
-    return modern, _hashable(head.messageId), _hashable(head.toolCallId), _hashable(head.stepName)
-
-
-def _hashable(id: object) -> str | None:
-    return id if isinstance(id, str) else None
+    return modern, as_id(head.messageId), as_id(head.toolCallId), as_id(head.stepName)

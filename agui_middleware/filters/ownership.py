@@ -9,7 +9,7 @@ grows with the entities that a stream has opened, not with its events.
 from collections import Counter
 from typing import Any, Final
 
-from agui_middleware.event import UNSET, Event, EventType, Head, JsonObject
+from agui_middleware.event import UNSET, Event, EventType, Head, JsonObject, as_id
 from agui_middleware.messages import calls_of, messages_of
 
 # The kind of entity that an event is about, and the member that names it; THINKING_* events name none.
@@ -117,12 +117,12 @@ class Ownership:
 
     def owns_message(self, message: JsonObject) -> bool:
         """Whether a message of a snapshot or an echo is a subagent's; a tool message goes where its call went."""
-        call = self._known("call", _id(message.get("toolCallId"))) if message.get("role") == "tool" else None
+        call = self._known("call", as_id(message.get("toolCallId"))) if message.get("role") == "tool" else None
         return tagged(message.get("subagentRunId", UNSET)) if call is None else call
 
     def owns_call(self, id: Any) -> bool:
         """Whether a subagent asked for the tool call `id`."""
-        return self._owns("call", _id(id))
+        return self._owns("call", as_id(id))
 
     def reread(self, event: Event) -> None:
         """Learn who owns what from the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's input echo.
@@ -155,10 +155,10 @@ class Ownership:
             self._owner[kind].pop(id, None)
 
     def _learn(self, kind: str, id: Any, owned: bool, decides: bool) -> None:
-        if decides and (kind, _id(id)) in self._open:
-            self._open[kind, _id(id)] = owned
-        elif decides or _id(id) not in self._owner[kind]:
-            self._assign(kind, _id(id), owned)
+        if decides and (kind, as_id(id)) in self._open:
+            self._open[kind, as_id(id)] = owned
+        elif decides or as_id(id) not in self._owner[kind]:
+            self._assign(kind, as_id(id), owned)
 
     def _opened(self, event: Event, kind: str, id: Any, mine: bool) -> bool:
         head = event.head
@@ -168,7 +168,7 @@ class Ownership:
         owned = mine or known is True
         if kind == "call" and known is None:
             # The message that it belongs to, which it begins where there is none: under the call's id, if it names none.
-            message = id if head.parentMessageId is UNSET else _id(head.parentMessageId)
+            message = id if head.parentMessageId is UNSET else as_id(head.parentMessageId)
             owned = owned or self._owns("message", message)
             if self._known("message", message) is None:
                 self._assign("message", message, owned)
@@ -199,9 +199,9 @@ class Ownership:
 
     def _answered(self, head: Head) -> bool:
         """A result belongs to whoever asked, also where the other executed it, and its message with it."""
-        call = self._known("call", _id(head.toolCallId))
+        call = self._known("call", as_id(head.toolCallId))
         owned = tagged(head.subagentRunId) if call is None else call
-        self._assign("message", _id(head.messageId), owned)
+        self._assign("message", as_id(head.messageId), owned)
         return owned
 
     def _names_owned(self, event: Event) -> bool:
@@ -210,12 +210,10 @@ class Ownership:
         if head.type == "REASONING_ENCRYPTED_VALUE":
             subtype = event.get("subtype")
             kinds = _ENCRYPTED.get(subtype, self._owner) if isinstance(subtype, str) else self._owner
-            return any(self._owns(kind, _id(head.entityId)) for kind in kinds)
+            return any(self._owns(kind, as_id(head.entityId)) for kind in kinds)
         if head.type in _KNOWN:
             return False
-        ids = {_id(head.messageId), _id(head.toolCallId), _id(head.entityId), _id(head.parentMessageId)} - {None}
+        ids = {as_id(head.messageId), as_id(head.toolCallId), as_id(head.entityId), as_id(head.parentMessageId)} - {
+            None
+        }
         return any(self._owns(kind, id) for kind in self._owner for id in ids)
-
-
-def _id(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from agui_middleware.event import UNSET, Event
+from agui_middleware.event import UNSET, Event, as_id
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
 from agui_middleware.filters.ownership import Ownership
 from agui_middleware.json_object import MalformedEvent, decode
@@ -47,7 +47,7 @@ def promote_results(tools: Collection[str], *, path: str | None = None, subagent
             owned = owners.take(event)
             names.update(_called(event))
             yield event
-            promotes = event.type == "TOOL_CALL_RESULT" and names.get(_key(event.head.toolCallId)) in promoted
+            promotes = event.type == "TOOL_CALL_RESULT" and names.get(as_id(event.head.toolCallId)) in promoted
             if promotes and (subagents or not owned):
                 yield _state(event, path)
 
@@ -57,13 +57,13 @@ def promote_results(tools: Collection[str], *, path: str | None = None, subagent
 def _called(event: Event) -> Iterator[tuple[str | None, Any]]:
     """The calls that an event names, with the names of their tools."""
     if event.type in ("TOOL_CALL_START", "TOOL_CALL_CHUNK") and "toolCallName" in event:
-        yield _key(event.head.toolCallId), event["toolCallName"]
+        yield as_id(event.head.toolCallId), event["toolCallName"]
     if event.type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
         for message in messages_of(event) or ():
             for call in calls_of(message):
                 function = call.object("function")
                 if function is not None:
-                    yield _key(call.get("id")), function.get("name")
+                    yield as_id(call.get("id")), function.get("name")
 
 
 def _state(result: Event, path: str | None) -> Event:
@@ -85,7 +85,3 @@ def _value(content: Any) -> Any:
     except (UnicodeEncodeError, MalformedEvent):
         return content
     return Raw(text)
-
-
-def _key(id: Any) -> str | None:
-    return id if isinstance(id, str) else None

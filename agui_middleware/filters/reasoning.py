@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 from agui_middleware.downgrades.chunks import expand_chunks
-from agui_middleware.event import Event, EventType, JsonObject
+from agui_middleware.event import Event, EventType, JsonObject, as_id
 from agui_middleware.filters.contract import EVERYTHING, Context, touches
 from agui_middleware.messages import edit_messages
 
@@ -29,10 +29,10 @@ async def without_reasoning(events: AsyncIterator[Event], context: Context) -> A
             if type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
                 yield edit_messages(event, lambda message: _show(message, known))
             elif type == _ENCRYPTED:
-                if event.get("subtype") == "tool-call" or _key(event.head.entityId) not in known:
+                if event.get("subtype") == "tool-call" or as_id(event.head.entityId) not in known:
                     yield event
             elif type in _REASONING:
-                known.add(_key(event.head.messageId))
+                known.add(as_id(event.head.messageId))
             else:
                 yield event
 
@@ -40,9 +40,5 @@ async def without_reasoning(events: AsyncIterator[Event], context: Context) -> A
 def _show(message: JsonObject, known: set[Any]) -> JsonObject | None:
     if message.get("role") != "reasoning":
         return message
-    known.add(_key(message.get("id")))
+    known.add(as_id(message.get("id")))
     return None
-
-
-def _key(id: Any) -> str | None:
-    return id if isinstance(id, str) else None

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Any
 
 from agui_middleware.downgrades.chunks import expand_chunks
-from agui_middleware.event import Event, JsonObject
+from agui_middleware.event import Event, JsonObject, as_id
 from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
 from agui_middleware.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 
@@ -88,21 +88,21 @@ class _Calls:
         return event
 
     def _learn(self, id: Any, name: Any) -> bool:
-        shown = self._shown.get(_key(id), True) and isinstance(name, str) and self._shows(name)
-        self._shown[_key(id)] = shown
+        shown = self._shown.get(as_id(id), True) and isinstance(name, str) and self._shows(name)
+        self._shown[as_id(id)] = shown
         return shown
 
     def _is_shown(self, id: Any) -> bool:
-        return self._shown.get(_key(id), self._unknown)
+        return self._shown.get(as_id(id), self._unknown)
 
     def _shows_answer(self, call: Any, message: Any) -> bool:
         shown = self._is_shown(call)
-        (self._answers.discard if shown else self._answers.add)(_key(message))
+        (self._answers.discard if shown else self._answers.add)(as_id(message))
         return shown
 
     def _shows_value(self, event: Event) -> bool:
         id = event.head.entityId
-        return self._is_shown(id) if event.get("subtype") == "tool-call" else _key(id) not in self._answers
+        return self._is_shown(id) if event.get("subtype") == "tool-call" else as_id(id) not in self._answers
 
     def _read(self, event: Event) -> None:
         """Learn the names of the calls in a list of messages."""
@@ -125,7 +125,3 @@ class _Calls:
         if not isinstance(pending, list) or all(map(self._is_shown, pending)):
             return outcome
         return outcome.replace(pendingToolCallIds=[id for id in pending if self._is_shown(id)])
-
-
-def _key(id: Any) -> str | None:
-    return id if isinstance(id, str) else None
