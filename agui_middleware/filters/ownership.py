@@ -213,7 +213,5 @@ class Ownership:
             return any(self._owns(kind, as_id(head.entityId)) for kind in kinds)
         if head.type in _KNOWN:
             return False
-        ids = {as_id(head.messageId), as_id(head.toolCallId), as_id(head.entityId), as_id(head.parentMessageId)} - {
-            None
-        }
+        ids = set(map(as_id, (head.messageId, head.toolCallId, head.entityId, head.parentMessageId))) - {None}
         return any(self._owns(kind, id) for kind in self._owner for id in ids)
