@@ -11,8 +11,9 @@ from typing import Any
 from agui_middleware import sse
 from agui_middleware.client import ClientVersion
 from agui_middleware.event import Event, as_event
-from agui_middleware.filters.chain import Chain, Composition
+from agui_middleware.filters.chain import Composition
 from agui_middleware.filters.contract import Context, Filter, Loss
+from agui_middleware.filters.tap import tapped
 from agui_middleware.json_object import encode as encode_json
 
 
@@ -29,23 +30,11 @@ async def run_filter(
     `client` and `scope` are what its context says; what it reports as lost is appended to `losses`. Raises what it raises.
     """
     version = ClientVersion.parse(client) if isinstance(client, str) else client
-    out: list[dict[str, Any]] = []
-
-    async def emit(event: Event) -> None:
-        out.append(dict(event))
-
     on_loss = None if losses is None else losses.append
-    chain = Chain(Composition([filter]), Context(version, None, scope, on_loss), emit)
-    try:
-        await chain.start()
-        for event in events:
-            await chain.push(as_event(event))
-        await chain.finish()
-    finally:
-        await chain.close()
-    if chain.failure is not None:
-        raise chain.failure
-    return out
+    left = await tapped(
+        [as_event(event) for event in events], Composition([filter]), Context(version, None, scope, on_loss)
+    )
+    return [dict(event) for out in left for event in out]
 
 
 def encode_events(events: Iterable[Mapping[str, Any]]) -> bytes:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from agui_middleware.checking.tap import tapped
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.chunks import expand_chunks
 from agui_middleware.event import UNSET, Event
 from agui_middleware.filters.contract import EVERYTHING, Context, Each, each
+from agui_middleware.filters.tap import tapped
 from agui_middleware.lanes import ID_OF, OPENER_MEMBERS, PARENT, Lanes
 
 _FIRST_WITH_LANES: Final = ClientVersion(0, 0, 59)

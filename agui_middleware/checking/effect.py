@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from agui_middleware.checking.tap import tapped
 from agui_middleware.event import Event, as_id
 from agui_middleware.filters.contract import Context, Loss
+from agui_middleware.filters.tap import tapped
 from agui_middleware.lanes import ID_OF, Lanes
 from agui_middleware.plan import Plan
 
@@ -44,7 +44,7 @@ class Effect:
 async def effect(events: Sequence[Event], plan: Plan) -> Effect:
     """What `plan` makes of `events`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included."""
     told = Effect()
-    left = await tapped(events, plan.composition.filters, Context(plan.client, on_loss=told.losses.append))
+    left = await tapped(events, plan.composition, Context(plan.client, on_loss=told.losses.append))
     origins = _origins(events, left)
     changed = {place for event, place in origins if place is not None and event is not events[place]}
     leaving = {place for _, place in origins}

@@ -11,12 +11,12 @@ from typing import Final
 from agui_middleware.checking.chunks import Piece, expanded
 from agui_middleware.checking.finding import Finding
 from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED, VERIFIED_AS_CHANGED
-from agui_middleware.checking.tap import tapped
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import Downgrade, needed_by
 from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT, known_types
 from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context
+from agui_middleware.filters.tap import alone, tapped
 
 _FIRST_WITH_ECHO: Final = ClientVersion(0, 0, 41)
 
@@ -58,7 +58,7 @@ async def _first_refused(pieces: Sequence[Piece], client: ClientVersion, row: Do
         return next((piece.place for piece in pieces if refuses(piece.event)), None)
     if row.filter is None or row.name not in DECODED_AS_CHANGED | VERIFIED_AS_CHANGED:
         return None
-    left = await tapped([piece.event for piece in pieces], [row.filter], Context(client))
+    left = await tapped([piece.event for piece in pieces], alone(row.filter), Context(client))
     changed = (piece for piece, out in zip(pieces, left, strict=False) if out != [piece.event])
     return next((piece.place for piece in changed if not _is_ignored(piece.event, client)), None)
 

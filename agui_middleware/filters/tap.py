@@ -8,7 +8,7 @@ from agui_middleware.filters.chain import Chain, Composition
 from agui_middleware.filters.contract import Context, Filter
 
 
-async def tapped(events: Sequence[Event], filters: Sequence[Filter], context: Context) -> list[list[Event]]:
+async def tapped(events: Sequence[Event], composition: Composition, context: Context) -> list[list[Event]]:
     """What left while each of `events` was at work, and at last what left behind the end.
 
     A filter that holds an event back lets it out while a later one is at work. An event that nobody changed leaves as the
@@ -19,8 +19,8 @@ async def tapped(events: Sequence[Event], filters: Sequence[Filter], context: Co
     async def emit(event: Event) -> None:
         out[-1].append(event)
 
-    composition = _composition(tuple(filters))
-    if composition.together and all(composition.next[0][event.type] == len(filters) for event in events):
+    none = len(composition.filters)
+    if composition.together and all(composition.next[0][event.type] == none for event in events):
         return [*([event] for event in events), []]  # none looks at any of them
     chain = Chain(composition, context, emit)
     try:
@@ -37,6 +37,6 @@ async def tapped(events: Sequence[Event], filters: Sequence[Filter], context: Co
 
 
 @lru_cache(maxsize=256)
-def _composition(filters: tuple[Filter, ...]) -> Composition:
-    """Made once for the filters of a row, and not for each stream."""
-    return Composition(filters)
+def alone(filter: Filter) -> Composition:
+    """One filter, such as that of a row of the downgrades, which many streams go through."""
+    return Composition([filter])
