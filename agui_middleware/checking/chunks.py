@@ -7,7 +7,7 @@ from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.chunks import expand_chunks
 from agui_middleware.event import UNSET, Event
 from agui_middleware.filters.contract import EVERYTHING, Context, Each, each
-from agui_middleware.filters.tap import tapped
+from agui_middleware.filters.tap import composed, tapped
 from agui_middleware.lanes import ID_OF, OPENER_MEMBERS, PARENT, Lanes
 
 _FIRST_WITH_LANES: Final = ClientVersion(0, 0, 59)
@@ -22,8 +22,8 @@ class Piece(NamedTuple):
 
 async def expanded(events: Sequence[Event], client: ClientVersion) -> list[Piece]:
     """What `client` makes of the chunks in a stream. A chunk that it refuses stays as it is."""
-    filters = [expand_chunks] if client >= _FIRST_WITH_LANES else [in_one_lane, expand_chunks]
-    left = await tapped(events, filters, Context(client))
+    reading = composed(expand_chunks) if client >= _FIRST_WITH_LANES else composed(in_one_lane, expand_chunks)
+    left = await tapped(events, reading, Context(client))
     return [Piece(min(place, len(events) - 1), event) for place, out in enumerate(left) for event in out]
 
 

@@ -10,7 +10,7 @@ from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import Downgrade, needed_by
 from agui_middleware.event import Event, EventType
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.tap import alone, tapped
+from agui_middleware.filters.tap import composed, tapped
 
 # Rows that change the events which are misread without them, and the types of those that tell so: all, or those that begin
 # again what the row keeps open from its first end on. Not among them are rows that a client refuses without, those that take
@@ -56,6 +56,6 @@ async def _first_misread(pieces: Sequence[Piece], row: Downgrade, client: Client
     types = MISREAD_AS_CHANGED.get(row.name)
     if types is None or row.filter is None or (row.name == "thinking" and client == READS_THINKING):
         return None
-    left = await tapped([piece.event for piece in pieces], alone(row.filter), Context(client))
+    left = await tapped([piece.event for piece in pieces], composed(row.filter), Context(client))
     changed = (p.place for p, out in zip(pieces, left, strict=False) if out != [p.event] and p.event.type in types)
     return next(changed, None)

@@ -16,7 +16,7 @@ from agui_middleware.downgrades import Downgrade, needed_by
 from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT, known_types
 from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.tap import alone, tapped
+from agui_middleware.filters.tap import composed, tapped
 
 _FIRST_WITH_ECHO: Final = ClientVersion(0, 0, 41)
 
@@ -58,7 +58,7 @@ async def _first_refused(pieces: Sequence[Piece], client: ClientVersion, row: Do
         return next((piece.place for piece in pieces if refuses(piece.event)), None)
     if row.filter is None or row.name not in DECODED_AS_CHANGED | VERIFIED_AS_CHANGED:
         return None
-    left = await tapped([piece.event for piece in pieces], alone(row.filter), Context(client))
+    left = await tapped([piece.event for piece in pieces], composed(row.filter), Context(client))
     changed = (piece for piece, out in zip(pieces, left, strict=False) if out != [piece.event])
     return next((piece.place for piece in changed if not _is_ignored(piece.event, client)), None)
 

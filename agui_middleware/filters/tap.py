@@ -37,6 +37,6 @@ async def tapped(events: Sequence[Event], composition: Composition, context: Con
 
 
 @lru_cache(maxsize=256)
-def alone(filter: Filter) -> Composition:
-    """One filter, such as that of a row of the downgrades, which many streams go through."""
-    return Composition([filter])
+def composed(*filters: Filter) -> Composition:
+    """Filters such as that of a row of the downgrades, which many streams go through."""
+    return Composition(filters)
