@@ -12,6 +12,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from agui_middleware.agent_events.loops import inside, together
 from agui_middleware.agent_events.models import (
     AgentEvent,
     AgentEventAdapter,
@@ -56,7 +57,9 @@ __all__ = [
     "TurnUsage",
     "Usage",
     "agent_endpoint",
+    "inside",
     "to_agui",
+    "together",
 ]
 
 

@@ -12,7 +12,6 @@ from agui_middleware.agent_events import (
     AgentEvent,
     AssistantText,
     Done,
-    Nested,
     RunOutcome,
     TextDelta,
     ThinkingDelta,
@@ -21,6 +20,8 @@ from agui_middleware.agent_events import (
     TurnStart,
     TurnUsage,
     Usage,
+    inside,
+    together,
 )
 
 PACE = 0.07
@@ -93,26 +94,3 @@ class Sample:
             await asyncio.sleep(self._pace)
             yield TextDelta(text=piece)
         yield AssistantText(text=text)
-
-
-async def inside(tool: str, id: str, events: AsyncIterator[AgentEvent]) -> AsyncIterator[AgentEvent]:
-    """The events of a run inside a tool, as the run that called the tool passes them on."""
-    async for event in events:
-        yield Nested(tool=tool, id=id, event=event)
-
-
-async def together(*loops: AsyncIterator[AgentEvent]) -> AsyncIterator[AgentEvent]:
-    """The events of several loops as they come."""
-    coming = {asyncio.ensure_future(anext(loop, None)): loop for loop in loops}
-    try:
-        while coming:
-            done, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
-            for task in [task for task in coming if task in done]:
-                loop = coming.pop(task)
-                event = task.result()
-                if event is not None:
-                    coming[asyncio.ensure_future(anext(loop, None))] = loop
-                    yield event
-    finally:
-        for task in coming:
-            task.cancel()
