@@ -11,7 +11,7 @@ from agui_middleware.client import ClientVersion
 from agui_middleware.event import Event, MalformedEvent
 from agui_middleware.sse import Decoder, Frame
 
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
 _NO_OBJECT: Final = "rejects a frame that is not one JSON object in `data:` lines with LF LF behind it"
 _NO_SPACE: Final = "reads nothing of a `data:` line without a space behind the colon"
 _NO_EVENT: Final = "rejects a body in which it finds no event"
@@ -25,7 +25,7 @@ class Unreadable(ValueError):
 
 def is_ndjson(recording: bytes) -> bool:
     """Whether a recording is one JSON object a line."""
-    return recording.removeprefix(_BOM).lstrip()[:1] == b"{"
+    return recording.removeprefix(BOM).lstrip()[:1] == b"{"
 
 
 def events_in(recording: bytes) -> list[Event]:
@@ -33,7 +33,7 @@ def events_in(recording: bytes) -> list[Event]:
 
     Frames that are no events at all, such as `[DONE]`, are passed over, as the middleware makes comments of them.
     """
-    return _of_lines(recording.removeprefix(_BOM)) if is_ndjson(recording) else _of_frames(recording)
+    return _of_lines(recording.removeprefix(BOM)) if is_ndjson(recording) else _of_frames(recording)
 
 
 def _of_lines(recording: bytes) -> list[Event]:
@@ -75,7 +75,7 @@ def framing(recording: bytes, client: ClientVersion | None, events: list[Event])
     """
     prefix = b"data: " if client is not None and client < _WITHOUT_SPACE else b"data:"
     place, found = 0, Framing([], [])
-    for frame in recording.removeprefix(_BOM).split(b"\n\n"):
+    for frame in recording.removeprefix(BOM).split(b"\n\n"):
         lines = [line for line in frame.split(b"\n") if line.startswith(b"data:")]
         read = [line[len(prefix) :] for line in lines if line.startswith(prefix)]
         if read and not _is_event(b" ".join(read)):

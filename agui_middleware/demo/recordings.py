@@ -1,6 +1,7 @@
 """A recorded stream, as somebody pastes or drops it."""
 
 from agui_middleware import sse
+from agui_middleware.checking.recorded import BOM, Unreadable, events_in, is_ndjson
 from agui_middleware.event import Event, MalformedEvent
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -17,15 +18,19 @@ def as_stream(recording: bytes) -> bytes:
     Raises `UnreadableRecording` where no event can be read. A stream that holds one keeps what else it holds: what a
     client makes of that is worth seeing.
     """
-    text = recording.removeprefix(b"\xef\xbb\xbf").strip()
+    text = recording.removeprefix(BOM).strip()
     if not text:
         raise UnreadableRecording("The recording is empty.")
     if text.startswith(b"["):
         raise UnreadableRecording(
             "This is a JSON array. It takes one event a line (NDJSON), or the stream as sent (SSE)."
         )
-    if text.startswith(b"{"):
-        return b"".join(map(sse.encode, _lines(recording)))
+    if is_ndjson(recording):
+        try:
+            return b"".join(sse.encode(event.raw) for event in events_in(recording))
+        except Unreadable as error:
+            fault = str(error)
+            raise UnreadableRecording(f"{fault[0].upper()}{fault[1:]}. NDJSON has one whole event a line.") from error
     decoder = sse.Decoder(MAX_BYTES)
     items = [*decoder.feed(recording), *decoder.finish()]
     data = [item.data for item in items if isinstance(item, sse.Frame) and item.data is not None]
@@ -33,15 +38,6 @@ def as_stream(recording: bytes) -> bytes:
         found = f"its {len(data)} frames hold no event" if data else 'no line begins with "data:"'
         raise UnreadableRecording(f"This is no stream of AG-UI events: {found}. It takes SSE and NDJSON.")
     return recording
-
-
-def _lines(recording: bytes) -> list[bytes]:
-    lines = recording.removeprefix(b"\xef\xbb\xbf").splitlines()
-    for number, line in enumerate(lines, 1):
-        fault = _fault(line) if line.strip() else None
-        if fault is not None:
-            raise UnreadableRecording(f"Line {number} is no AG-UI event: {fault}. NDJSON has one whole event a line.")
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _fault(data: bytes) -> str | None:

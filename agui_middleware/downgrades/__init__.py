@@ -8,8 +8,7 @@ value that is not empty: the duties are those of AG-UI's page on versioning.
 from functools import cache
 
 from agui_middleware.client import ClientVersion
-from agui_middleware.downgrades.differences import Difference
-from agui_middleware.downgrades.downgrade import Downgrade
+from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.guard import TOLERANT, guard
 from agui_middleware.downgrades.table import DOWNGRADES, SUBAGENTS
 from agui_middleware.filters.contract import Filter

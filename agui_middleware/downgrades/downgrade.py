@@ -1,9 +1,47 @@
-"""What a row of the table of downgrades says."""
+"""What a row of the table of downgrades says, and how an end may differ from what 1.0.0 makes of the original."""
 
+from enum import StrEnum
 from typing import NamedTuple
 
-from agui_middleware.downgrades.differences import Difference
 from agui_middleware.filters.contract import Filter
+
+
+class Difference(StrEnum):
+    """One way in which an older release ends differently, in spite of its downgrade or for want of one.
+
+    A row of `DOWNGRADES` declares those of its shape; what no row declares does not differ. The value completes the
+    sentence "this release ends ...".
+    """
+
+    WITHOUT_RESULTS = "without tool results that no snapshot restates"
+    FINISHED_CALLS = (
+        "with a tool call's name and arguments as they were when it was answered, restated or its run ended"
+    )
+    EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
+    WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"
+    WITHOUT_REVIVED = "without what is added to a text whose message a snapshot deletes and another event brings back"
+    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
+    WITHOUT_ATTRIBUTION = "with no `subagentRunId` on its messages"
+    WITHOUT_METADATA = "with no `metadata` on its messages and tool calls"
+    RESULTS_LAST = "with a tool's result where it arrived, instead of behind its call"
+    RESULT_TEXT = "with nothing but the text of a tool's result"
+    WITHOUT_HANDLES = "without media that are named by a provider's handle"
+    WITHOUT_PART_MEMBERS = "with no `id` on content parts, and no `metadata` on their texts"
+    BINARY_HANDLES = "with `binary` parts that have nothing but an `id`"
+    MEDIA_AS_BINARY = "with `binary` parts in place of images, audios, videos and documents"
+    USER_TEXT = "with nothing but the text of a user's message"
+    WITHOUT_ECHO = "without messages that only an input echo brings"
+    EMPTY_STATE = "with the state `{}` in place of null, false, 0 or the empty string"
+    WITHOUT_NAMES = "with no `name` on text messages that no snapshot restates"
+    WITHOUT_REASONING = "without messages of the role `reasoning`"
+    WITHOUT_ENCRYPTED_VALUES = "with no `encryptedValue` on its messages and tool calls"
+    WITHOUT_ACTIVITIES = "without activities"
+    WITHOUT_ERRORS = "with no `error` on its tool messages"
+    WITHOUT_EARLIER = "without reasoning and activities of an earlier run that a snapshot leaves out"
+    OTHER_ACTIVITIES = "with activities that a snapshot has deleted, or without some that it has not"
+    OTHER_REASONING = "with reasoning that a snapshot has replaced"
+    SNAPSHOT_ORDER = "with its messages in the order of a snapshot"
+    OTHER_HOLDERS = "with a tool call in a message of its own, instead of in an older message"
 
 
 class Downgrade(NamedTuple):

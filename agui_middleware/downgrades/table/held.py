@@ -2,8 +2,7 @@
 
 from agui_middleware.downgrades.activities import without_activities
 from agui_middleware.downgrades.binary_parts import modern_media
-from agui_middleware.downgrades.differences import Difference
-from agui_middleware.downgrades.downgrade import Downgrade
+from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.empty_state import with_empty_state
 from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
 from agui_middleware.downgrades.encrypted_values import without_encrypted_values

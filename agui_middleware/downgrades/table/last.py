@@ -1,7 +1,6 @@
 """What has to see the stream as the client does, to tell what the client makes of it."""
 
-from agui_middleware.downgrades.differences import Difference
-from agui_middleware.downgrades.downgrade import Downgrade
+from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.interleaving import one_at_a_time
 from agui_middleware.downgrades.nested_steps import one_step_at_a_time
 from agui_middleware.downgrades.predicted_state import without_predicted_state

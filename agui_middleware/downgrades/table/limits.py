@@ -1,7 +1,6 @@
 """What no rewriting helps: these rows only say what becomes of a shape."""
 
-from agui_middleware.downgrades.differences import Difference
-from agui_middleware.downgrades.downgrade import Downgrade
+from agui_middleware.downgrades.downgrade import Difference, Downgrade
 
 LIMITS: tuple[Downgrade, ...] = (
     Downgrade(

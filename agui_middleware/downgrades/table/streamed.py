@@ -8,8 +8,7 @@ from agui_middleware.downgrades.activity_texts import without_activity_reasoning
 from agui_middleware.downgrades.activity_updates import with_activity_updates
 from agui_middleware.downgrades.call_parents import without_older_parents
 from agui_middleware.downgrades.chunks import expand_chunks
-from agui_middleware.downgrades.differences import Difference
-from agui_middleware.downgrades.downgrade import Downgrade
+from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.empty_deltas import without_empty_deltas
 from agui_middleware.downgrades.lost_parents import without_lost_parents
 from agui_middleware.downgrades.null_parents import without_null_parents
