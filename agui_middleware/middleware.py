@@ -9,10 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import client as clients
 from agui_middleware import headers
-from agui_middleware.choice import STATE, Choice
 from agui_middleware.client import ClientVersion
 from agui_middleware.filters.contract import FILTER, Context, Filter, Loss, why_no_filter
-from agui_middleware.plan import Plan, make_plan
+from agui_middleware.plan import STATE, Choice, Plan, make_plan
 from agui_middleware.response import Responder
 from agui_middleware.settings import Route, Settings
 from agui_middleware.stream import Stream, Write

@@ -1,13 +1,16 @@
-"""From a route and a client to the filters of a response."""
+"""From a route and a client to the filters of a response, and what was chosen for one request."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import SUBAGENTS, filters_for, needed_by
 from agui_middleware.filters.chain import Composition
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.subagents import SubagentVisibility, witness
+from agui_middleware.settings import Route
+
+STATE: Final = "agui"
 
 
 class Plan(NamedTuple):
@@ -53,3 +56,35 @@ def make_plan(
     before = [witness] if hides and filters else []
     composition = Composition([*before, *filters, *filters_for(client, visible, lowered=lowered)])
     return Plan(client, seen, composition, hides)
+
+
+class Choice:
+    """The choice for one request. To the app it is `request.state.agui`, which is `scope["state"]["agui"]`.
+
+    `route` is the one that matched.
+    """
+
+    __slots__ = ("_choose", "_settled", "route")
+
+    def __init__(self, route: Route, plan: Plan, choose: Callable[[], Plan]) -> None:
+        self.route: Route = route
+        self._settled = plan
+        self._choose: Callable[[], Plan] | None = choose
+
+    @property
+    def plan(self) -> Plan:
+        """What happens to the response. Until it starts, the request's body may name a newer client than was assumed, once
+        the app has read it.
+        """
+        return self._settled if self._choose is None else self._choose()
+
+    @property
+    def client(self) -> ClientVersion | None:
+        """The release that reads the response; `None`: one that reads everything."""
+        return self.plan.client
+
+    def settle(self) -> Plan:
+        """What is known by now is what happens."""
+        self._settled = self.plan
+        self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
+        return self._settled

@@ -13,9 +13,9 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Route, Settings
-from agui_middleware.choice import Choice
 from agui_middleware.filters.contract import Loss
 from agui_middleware.middleware import Body
+from agui_middleware.plan import Choice
 from agui_middleware.testing import encode_events
 from tests.notation import stream
 from tests.robustness.exchange import Exchange, sends

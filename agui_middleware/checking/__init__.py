@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agui_middleware.checking.effect import Effect, effect
-from agui_middleware.checking.finding import Finding
 from agui_middleware.checking.misreadings import misreadings
-from agui_middleware.checking.recorded import Unreadable, events_in, framing, is_ndjson
+from agui_middleware.checking.recorded import Finding, Unreadable, events_in, framing, is_ndjson
 from agui_middleware.checking.refusals import refusals
 from agui_middleware.client import ClientVersion, known
 from agui_middleware.errors import WIRE_FAULTS, run_error

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agui_middleware.checking.chunks import Piece, expanded, first_misplaced
-from agui_middleware.checking.finding import Finding
+from agui_middleware.checking.recorded import Finding
 from agui_middleware.checking.rules import READS_THINKING
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import Downgrade, needed_by

@@ -6,7 +6,6 @@ framing to be looked at.
 
 from typing import Final, NamedTuple
 
-from agui_middleware.checking.finding import Finding
 from agui_middleware.client import ClientVersion
 from agui_middleware.event import Event, MalformedEvent
 from agui_middleware.sse import Decoder, Frame
@@ -17,6 +16,21 @@ _NO_SPACE: Final = "reads nothing of a `data:` line without a space behind the c
 _NO_EVENT: Final = "rejects a body in which it finds no event"
 _WITHOUT_SPACE: Final = ClientVersion(0, 0, 43)
 _WITHOUT_EVENTS: Final = ClientVersion(0, 0, 34)
+
+
+class Finding(NamedTuple):
+    """One event that a release of @ag-ui/client cannot read as it was meant."""
+
+    place: int
+    """Where it is in the stream, from 0."""
+    event: Event | None
+    """`None`: the stream holds no event there."""
+    shape: str
+    """`unknown-types`, `framing`, or the name of a row of `DOWNGRADES`."""
+    why: str
+    """What such a release does, to complete the sentence "@ag-ui/client 0.0.58 ..."."""
+    since: str | None
+    """The first release that reads it; `None`: none does."""
 
 
 class Unreadable(ValueError):

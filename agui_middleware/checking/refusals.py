@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agui_middleware.checking.chunks import Piece, expanded
-from agui_middleware.checking.finding import Finding
+from agui_middleware.checking.recorded import Finding
 from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED, VERIFIED_AS_CHANGED
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades import Downgrade, needed_by
