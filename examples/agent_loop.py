@@ -7,6 +7,7 @@ all of that at /agent, and without what the researchers do at /public.
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import uvicorn
 from ag_ui.core import RunAgentInput
@@ -44,8 +45,10 @@ async def agent(request: RunAgentInput) -> AsyncIterator[AgentEvent]:
     yield ToolCall(id="call-1", name="research", input={"city": "Rome"})
     yield ToolCall(id="call-2", name="research", input={"city": "Oslo"})
     yield TurnUsage(usage=Usage(model="example", input_tokens=120, output_tokens=30))
-    async for event in together(inside("research", "call-1", rome()), inside("research", "call-2", oslo())):
-        yield event
+    researchers = together(inside("research", "call-1", rome()), inside("research", "call-2", oslo()))
+    async with aclosing(researchers) as events:
+        async for event in events:
+            yield event
     yield ToolResult(id="call-1", name="research", content="Rome: 753 BC.")
     yield ToolResult(id="call-2", name="research", content="The archive of Oslo is closed.", is_error=True)
     answer = "Rome is from 753 BC; of Oslo I could learn nothing."

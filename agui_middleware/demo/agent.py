@@ -7,6 +7,7 @@ into an error.
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 from agui_middleware.agent_events import (
     AgentEvent,
@@ -47,12 +48,14 @@ class Sample:
         yield ToolCall(id="call-2", name="guide", input={"city": "Lisbon", "hours": 8})
         yield ToolCall(id="call-3", name="booking", input={"table": 2})
         yield TurnUsage(usage=Usage(model="sample", input_tokens=140, output_tokens=45))
-        async for event in together(
+        colleagues = together(
             inside("forecast", "call-1", self._forecast()),
             inside("guide", "call-2", self._guide()),
             inside("booking", "call-3", self._booking()),
-        ):
-            yield event
+        )
+        async with aclosing(colleagues) as events:
+            async for event in events:
+                yield event
         yield ToolResult(id="call-1", name="forecast", content="Sun until four, then rain.")
         yield ToolResult(id="call-2", name="guide", content="The tile museum opens at ten.")
         yield ToolResult(id="call-3", name="booking", content="The booking desk is closed.", is_error=True)

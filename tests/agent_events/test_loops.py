@@ -18,6 +18,22 @@ async def test_what_is_inside_a_tool_is_nested_under_its_call() -> None:
     assert nested == [Nested(tool="search", id="call-1", event=TextDelta(text=word)) for word in "ab"]
 
 
+async def test_closing_what_is_inside_closes_the_run_inside() -> None:
+    ended = False
+
+    async def run() -> AsyncIterator[AgentEvent]:
+        nonlocal ended
+        try:
+            yield TextDelta(text="Hello")
+        finally:
+            ended = True
+
+    events = inside("search", "call-1", run())
+    await anext(events)
+    await events.aclose()
+    assert ended
+
+
 async def test_loops_side_by_side_are_told_whole_and_each_in_its_order() -> None:
     told = [
         event.text
