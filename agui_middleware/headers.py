@@ -8,6 +8,8 @@ DOWNGRADE = b"x-ag-ui-downgrade"
 
 # Extensions by which a server sends what the app never holds: nothing here could read it.
 UNREAD_EXTENSIONS = frozenset({"http.response.pathsend", "http.response.zerocopysend"})
+_BINARY = b"application/vnd.ag-ui.event+proto"  # AG-UI's other encoding, which nobody rewrites
+_WILDCARDS = frozenset({b"*/*", b"application/*"})
 # They describe the bytes that the app wrote, and a server would count or compare those that we write.
 _OF_THE_BODY = frozenset({b"content-length", b"etag", b"content-md5", b"digest", b"repr-digest", b"accept-ranges"})
 # With these a client could have the app send bytes that nobody can read here: compressed, or from their middle on.
@@ -25,8 +27,8 @@ def is_event_stream(headers: Headers) -> bool:
 
 
 def is_protobuf(headers: Headers) -> bool:
-    """Whether the media type is that of AG-UI's binary encoding, which nobody rewrites."""
-    return b"application/vnd.ag-ui.event+proto" in _media_types(headers)
+    """Whether the media type is that of AG-UI's binary encoding."""
+    return _BINARY in _media_types(headers)
 
 
 def content_coding(headers: Headers) -> str | None:
@@ -48,12 +50,31 @@ def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | Non
 
 
 def for_readable_body(headers: Headers) -> Headers:
-    """The request's headers without those that ask for a body that cannot be read here."""
-    return [(name, value) for name, value in headers if name.lower() not in _SHAPES_THE_BODY]
+    """The request's headers without what asks for a body that cannot be read here, so far as another one is accepted."""
+    kept = [(name, value) for name, value in headers if name.lower() not in _SHAPES_THE_BODY]
+    accepted = b",".join(value for name, value in kept if name.lower() == b"accept")
+    readable = _readable(accepted)
+    if readable == accepted:
+        return kept
+    return [(name, value) for name, value in kept if name.lower() != b"accept"] + [(b"accept", readable)]
+
+
+def _readable(accepted: bytes) -> bytes:
+    """`Accept` without the binary encoding: with a weight of 0 if a wildcard allows it (RFC 9110, 12.4.2)."""
+    ranges = [part.strip() for part in accepted.split(b",")]
+    others = [part for part in ranges if _media_type(part) != _BINARY]
+    wild = any(_media_type(part) in _WILDCARDS for part in others)
+    if not any(others) or not (wild or len(others) < len(ranges)):
+        return accepted
+    return b", ".join([*others, _BINARY + b";q=0"] if wild else others)
 
 
 def _media_types(headers: Headers) -> set[bytes]:
-    return {value.partition(b";")[0].strip().lower() for name, value in headers if name == b"content-type"}
+    return {_media_type(value) for name, value in headers if name == b"content-type"}
+
+
+def _media_type(value: bytes) -> bytes:
+    return value.partition(b";")[0].strip().lower()
 
 
 def _bytes(value: bytes | str) -> bytes:

@@ -118,17 +118,20 @@ class AGUIMiddleware:
         """The release that reads the response, and whether that is certain: the body may still name a newer one."""
         if isinstance(route.client, ClientVersion):
             return clients.known(route.client), True
-        if self._identify is not None:
-            answer = self._identify(scope)
-            advertised = (answer,) if isinstance(answer, str) else ()
-            version = answer if isinstance(answer, ClientVersion) else clients.parse_advertised(advertised)
-        else:
-            version = self._advertised(scope)
+        version = self._advertised(scope) if self._identify is None else self._identified(self._identify(scope))
         if version is not None:
             return clients.known(version), True
         unadvertised = self.settings.unadvertised if route.unadvertised is None else route.unadvertised
         default = clients.known(unadvertised) if isinstance(unadvertised, ClientVersion) else None
         return default, self._identify is not None or default is None or default >= clients.FIRST_WITH_PROTOCOL_VERSION
+
+    def _identified(self, answer: object) -> ClientVersion | None:
+        if answer is None or isinstance(answer, ClientVersion):
+            return answer
+        version = clients.parse_advertised([answer]) if isinstance(answer, str) else None
+        if version is None:
+            self._tell_once("identified", "what `identify` returned is no release and counts as absent: %.80r", answer)
+        return version
 
     def _advertised(self, scope: Scope) -> ClientVersion | None:
         fields, query = scope.get("headers", ()), scope.get("query_string", b"")

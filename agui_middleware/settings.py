@@ -10,14 +10,15 @@ from urllib.parse import unquote
 from pydantic import (
     BaseModel,
     ConfigDict,
-    ImportString,
     PlainValidator,
     PositiveInt,
     PrivateAttr,
     StringConstraints,
-    TypeAdapter,
+    ValidationError,
     field_validator,
+    model_validator,
 )
+from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -31,7 +32,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Scope
 
 from agui_middleware.client import ClientVersion
-from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
+from agui_middleware.filters.reference import referenced
 from agui_middleware.filters.subagents import SubagentVisibility
 
 
@@ -53,45 +54,10 @@ def _release_or_current(value: Any) -> ClientVersion | str:
         raise ValueError(f"'current' or {error}") from None
 
 
-_import: TypeAdapter[Any] = TypeAdapter(ImportString)
-
-
-def _filter(value: Any) -> "Filter | str":
-    if isinstance(value, str) and ":" not in value:
-        return value
-    if isinstance(value, dict):
-        return _made(**value)
-    filter: Filter = _import.validate_python(value) if isinstance(value, str) else value
-    if not callable(filter):
-        raise ValueError(
-            "a name given to `filters=`, an import string 'package.module:name', a callable, "
-            "or a table of `use` (the import string of what makes a filter) and its arguments"
-        )
-    why = why_no_filter(filter)
-    if why is not None:
-        raise ValueError(f"{value!r} {why}; {FILTER}, and what makes one is named by `use` in a table")
-    return filter
-
-
-def _made(use: str | None = None, **arguments: Any) -> Filter:
-    """A filter that takes arguments, made with those beside `use`."""
-    make = None if use is None else _import.validate_python(use)
-    if not callable(make):
-        raise ValueError("a table names in `use` what makes the filter, as 'package.module:name'")
-    try:
-        filter: Filter = make(**arguments)
-    except TypeError as error:
-        raise ValueError(f"{use!r} cannot be called with these arguments: {error}") from error
-    why = why_no_filter(filter)
-    if why is not None:
-        raise ValueError(f"{use!r} does not make a filter: {filter!r} {why}; {FILTER}")
-    return filter
-
-
 # Typed as what may be given; once validated, a string is only ever `current`.
 Release = Annotated[ClientVersion | str, PlainValidator(_release)]
 ReleaseOrCurrent = Annotated[ClientVersion | str, PlainValidator(_release_or_current)]
-FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(_filter)]
+FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(referenced)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
 Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
 
@@ -101,6 +67,18 @@ if TYPE_CHECKING:
 else:  # a `SubagentVisibility` is such a string, and a union of both would say everything twice in its errors
     Visibility = Literal["auto", "attributed", "inline", "hidden"]
     LegacyVisibility = Literal["inline", "hidden"]
+
+
+def _only_fields(model: type[BaseModel], values: Any) -> Any:
+    """Refuse a name that is no field, as `extra="forbid"` does, and say which there are."""
+    unknown = [name for name in values if name not in model.model_fields] if isinstance(values, dict) else []
+    if unknown:
+        error = PydanticCustomError(
+            "no_field", "There is no such field; allowed: {}".format(", ".join(model.model_fields))
+        )
+        details: list[InitErrorDetails] = [{"type": error, "loc": (name,), "input": values[name]} for name in unknown]
+        raise ValidationError.from_exception_data(model.__name__, details)
+    return values
 
 
 class Route(BaseModel):
@@ -134,6 +112,11 @@ class Route(BaseModel):
     enabled: bool = True
     _matcher: StarletteRoute = PrivateAttr()
     _loose: StarletteRoute = PrivateAttr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, values: Any) -> Any:
+        return _only_fields(cls, values)
 
     @field_validator("path")
     @classmethod
@@ -194,6 +177,11 @@ class Settings(BaseSettings):
     fix_framing: bool = True
     warn: bool = True
     debug: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, values: Any) -> Any:
+        return _only_fields(cls, values)
 
     if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
 

@@ -48,12 +48,17 @@ def test_rewrite_finds_filters_in_the_working_directory(tmp_path: Path, monkeypa
         (("rewrite", "--client", "new"), "'new' is neither 'current' nor a release"),
         (("rewrite", "--visibility", "no"), "'auto', 'attributed', 'inline', 'hidden'"),
         (("rewrite", "--filter", "nowhere:x"), "No module named 'nowhere'"),
+        (("rewrite", "--filter", "broken:x"), "importing 'broken:x' raised KeyError: 'HOME'"),
         (("rewrite", "--filter", "math:pi"), "'math:pi' is not callable"),
         (("rewrite", "--filter", TOOLS), f"'{TOOLS}' does not take events and context"),
         (("explain", "0.0"), "'0.0' is neither"),
     ],
 )
-def test_wrong_words_say_what_is_allowed(words: tuple[str, ...], said: str) -> None:
+def test_wrong_words_say_what_is_allowed(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text("raise KeyError('HOME')")
+    monkeypatch.chdir(tmp_path)
     result = invoke(*words)
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())

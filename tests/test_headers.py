@@ -99,5 +99,37 @@ def test_a_summary_says_what_happened() -> None:
 
 
 def test_a_request_for_a_readable_body_asks_for_no_coding_and_no_range() -> None:
-    request = [(b"Accept", b"*/*"), (b"Accept-Encoding", b"gzip"), (b"range", b"bytes=5-"), (b"If-Range", b"x")]
-    assert headers.for_readable_body(request) == [(b"Accept", b"*/*")]
+    request = [
+        (b"Accept", b"text/event-stream"),
+        (b"Accept-Encoding", b"gzip"),
+        (b"range", b"bytes=5-"),
+        (b"If-Range", b"x"),
+    ]
+    assert headers.for_readable_body(request) == [(b"Accept", b"text/event-stream")]
+
+
+BINARY = b"application/vnd.ag-ui.event+proto"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "readable"),
+    [
+        ([b"text/event-stream"], b"text/event-stream"),
+        ([BINARY + b", text/event-stream"], b"text/event-stream"),
+        ([b"text/event-stream;q=0.5", BINARY.title() + b" ; q=1"], b"text/event-stream;q=0.5"),
+        ([b"*/*"], b"*/*, " + BINARY + b";q=0"),
+        ([b"text/html, application/*;q=0.1," + BINARY], b"text/html, application/*;q=0.1, " + BINARY + b";q=0"),
+        ([BINARY], BINARY),
+        ([b""], b""),
+    ],
+)
+def test_a_request_for_a_readable_body_accepts_no_binary_encoding_beside_another(
+    accepted: list[bytes], readable: bytes
+) -> None:
+    request = [(b"Accept", value) for value in accepted]
+    [(_, value)] = headers.for_readable_body(request)
+    assert value == readable
+
+
+def test_a_request_that_accepts_nothing_in_particular_still_does() -> None:
+    assert headers.for_readable_body([(b"host", b"x")]) == [(b"host", b"x")]

@@ -267,6 +267,15 @@ async def test_a_chooser_that_raises_does_so_before_the_app_runs() -> None:
         await ask(AGUIMiddleware(never, Settings(routes=[Route()]), identify=identify))
 
 
+@pytest.mark.parametrize("answer", ["garbage", 58])
+async def test_what_a_chooser_may_not_return_is_logged_once(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    app = AGUIMiddleware(AGENT, Settings(routes=[Route(path="/agent")]), identify=lambda _: answer)
+    for _ in range(2):
+        assert (await ask(app)).body == ATTRIBUTED
+    [message] = caplog.messages
+    assert message == f"what `identify` returned is no release and counts as absent: {answer!r}"
+
+
 async def test_a_release_that_cannot_be_read_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     app = serving()
     for value in (ODD, b"x" * 4096, b"\xff"):

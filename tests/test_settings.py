@@ -165,7 +165,7 @@ def test_releases_may_be_given_as_such() -> None:
         ({"max_event_bytes": 0}, "max_event_bytes", "greater than 0"),
         ({"max_event_bytes": "much"}, "max_event_bytes", "valid integer"),
         ({"fix_framing": "perhaps"}, "fix_framing", "valid boolean"),
-        ({"unadvertized": "0.0.58"}, "unadvertized", "Extra inputs are not permitted"),
+        ({"unadvertized": "0.0.58"}, "unadvertized", "allowed: routes, headers, unadvertised,"),
         ({"routes": [{"path": "agent"}]}, "routes.0.path", "a path starts with '/'"),
         ({"routes": [{"path": ""}]}, "routes.0.path", "a path starts with '/'"),
         ({"routes": [{"path": "/{a:b}"}]}, "routes.0.path", "Unknown path convertor 'b'"),
@@ -177,8 +177,9 @@ def test_releases_may_be_given_as_such() -> None:
         ({"routes": [{"client": "0.0"}]}, "routes.0.client", "a release of @ag-ui/client, such as '0.0.58'"),
         ({"routes": [{"unadvertised": ""}]}, "routes.0.unadvertised", "'current' or a release of @ag-ui/client"),
         ({"routes": [{"enabled": "perhaps"}]}, "routes.0.enabled", "valid boolean"),
-        ({"routes": [{"visible": "auto"}]}, "routes.0.visible", "Extra inputs are not permitted"),
+        ({"routes": [{"visible": "auto"}]}, "routes.0.visible", "allowed: path, methods, visibility,"),
         ({"routes": [{"filters": ["no_such_package:x"]}]}, "routes.0.filters.0", "No module named 'no_such_package'"),
+        ({"routes": [{"filters": ["broken:x"]}]}, "routes.0.filters.0", "importing 'broken:x' raised KeyError: 'HOME'"),
         ({"routes": [{"filters": [f"{HERE}:no_filter"]}]}, "routes.0.filters.0", "cannot import name 'no_filter'"),
         (
             {"routes": [{"filters": [f"{HERE}:not_callable"]}]},
@@ -200,8 +201,10 @@ def test_releases_may_be_given_as_such() -> None:
     ],
 )
 def test_a_wrong_value_fails_at_construction_and_names_the_field_and_what_is_allowed(
-    settings: dict[str, Any], field: str, allowed: str
+    settings: dict[str, Any], field: str, allowed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "broken.py").write_text("raise KeyError('HOME')")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ValidationError) as raised:
         Settings(**settings)
     [error] = raised.value.errors()

@@ -4,10 +4,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import ImportString, TypeAdapter, ValidationError
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
+from agui_middleware.filters.reference import imported
 
 if TYPE_CHECKING:  # generic in the newest click only
     ReleaseType = click.ParamType[ClientVersion | None]
@@ -40,9 +40,9 @@ class Importable(FilterType):
         """What the name stands for, which may be a filter."""
         search_working_directory()
         try:
-            filter: Filter = TypeAdapter[Any](ImportString).validate_python(value)
-        except ValidationError as error:
-            self.fail(error.errors()[0]["msg"], param, ctx)
+            filter: Filter = imported(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         why = why_no_filter(filter)
         if why is not None:
             self.fail(f"{value!r} {why}; {FILTER}", param, ctx)

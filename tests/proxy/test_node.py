@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from agui_middleware import AGUIMiddleware, Route, Settings
@@ -21,6 +22,7 @@ from tests.robustness.exchange import events_of
 from tests.robustness.frameworks import missing
 
 OLD = {"accept": "text/event-stream", "x-ag-ui-client-version": "0.0.58"}
+BINARY = "application/vnd.ag-ui.event+proto"
 HEADERS = b"host: x\r\naccept: text/event-stream\r\nconnection: close\r\ncontent-length: 0\r\n"
 NODE = Path(__file__).parent / "node"
 READER = CLIENTS.parent.parent / "examples" / "client.mjs"
@@ -105,11 +107,22 @@ async def test_hidden_holds_however_the_path_is_spelled(upstream: str, raw: str,
     assert (status[1], b"Rome is the older one." in answer) in ((b"200", True), (b"400", False))
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/vnd.ag-ui.event+proto"])
-async def test_hidden_refuses_the_binary_encoding(upstream: str, accept: str) -> None:
+async def accepting(upstream: str, accept: str) -> httpx.Response:
     settings = Settings(routes=[Route(visibility="hidden")])
     async with serving(AGUIMiddleware(Proxy(upstream), settings)) as url, http() as client:
-        response = await client.post(f"{url}/agent", headers={"accept": accept})
+        return await client.post(f"{url}/agent", headers={"accept": accept})
+
+
+@pytest.mark.parametrize("accept", ["*/*", f"{BINARY}, text/event-stream;q=0.5"])
+async def test_who_accepts_the_binary_encoding_too_gets_what_can_be_read(upstream: str, accept: str) -> None:
+    """@ag-ui/encoder prefers the binary one wherever it is accepted."""
+    response = await accepting(upstream, accept)
+    assert "Rome is the older one." in response.text
+    assert "753" not in response.text
+
+
+async def test_hidden_refuses_the_binary_encoding(upstream: str) -> None:
+    response = await accepting(upstream, BINARY)
     assert response.status_code == 500
     assert "binary encoding" in response.text
 
