@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import headers
 from agui_middleware.errors import WIRE_FAULTS
+from agui_middleware.filters.chain import Rest
 from agui_middleware.plan import Plan
 from agui_middleware.pump import DONE
 from agui_middleware.stream import Stream
@@ -86,10 +87,16 @@ class Responder:
             if stream is None:
                 return self._send_unread(message)
             body, more = message.get("body", b""), message.get("more_body", False)
-            passes = stream.passes
-            if passes is not None and more and type(body) is bytes and passes(body) and not self._turn.taken:
+            at_once = stream.at_once
+            if at_once is None or not more or type(body) is not bytes or self._turn.taken or self._over:
+                return self._send_body(body, more, stream)
+            written = at_once(body)
+            if written is body:
                 return self._send(message)
-            return self._send_body(body, more, stream)
+            if isinstance(written, bytes):
+                whole: Message = {"type": "http.response.body", "body": written, "more_body": True}
+                return self._send(whole) if written else DONE
+            return self._send_body(body, more, stream, written)
         if kind == "http.response.start":
             return self._start(message)
         if stream is not None and kind in headers.UNREAD_EXTENSIONS:
@@ -176,7 +183,7 @@ class Responder:
             raise Disconnected("the response is over")
         await self._send(message)
 
-    async def _send_body(self, body: Any, more: bool, stream: Stream) -> None:
+    async def _send_body(self, body: Any, more: bool, stream: Stream, rest: Rest | None = None) -> None:
         turn = self._turn
         if turn.taken:
             await turn.take()
@@ -185,10 +192,10 @@ class Responder:
         try:
             if self._over:
                 await _turn_away()
-            # A body may be anything like bytes: servers take that.
-            step = stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
-            if step is not DONE:
-                await step
+            if rest is not None:
+                await stream.go_on(rest)
+            else:  # a body may be anything like bytes: servers take that
+                await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
             if stream.ended or not more:
                 await self._conclude(stream, more)
         except BaseException:

@@ -84,11 +84,10 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[Item]:
         """The frames and comments that `chunk` completes, in order."""
-        data = self.object_in(chunk)
-        return self._feed(chunk) if data is None else [Frame(data)]
+        return self._feed(chunk) if self.one_frame(chunk) is None else [Frame(chunk[6:-2])]
 
-    def object_in(self, chunk: bytes) -> bytes | None:
-        """The data of a chunk that is exactly one event, an object on one line, framed as here: most servers send those."""
+    def one_frame(self, chunk: bytes) -> bytes | None:
+        """The chunk itself, if it is exactly one event, an object on one line, framed as here: most servers send those."""
         data = chunk[6:-2]
         if (
             chunk[:7] == b"data: {"
@@ -98,7 +97,7 @@ class Decoder:
             and len(chunk) - 2 <= self._limit
             and self.idle
         ):
-            return data
+            return chunk
         return None
 
     def finish(self) -> list[Item]:

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from agui_middleware.errors import EventTooLarge
 from agui_middleware.event import Event, EventType, MalformedEvent
-from agui_middleware.filters.chain import Chain
+from agui_middleware.filters.chain import Chain, Rest
 from agui_middleware.filters.contract import Context
 from agui_middleware.plan import Plan
 from agui_middleware.pump import DONE
@@ -30,9 +31,9 @@ class Undeliverable(BaseException):
 class Stream:
     """Decodes, filters and encodes one stream; what leaves is handed to `write`.
 
-    `start`, any number of `feed`, `finish` if the stream ended well, and `close` whatever happened. They raise what `write`
-    raises and nothing else. Once `ended`, the stream takes no more: what it had to say, RUN_ERROR included, was written.
-    Where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
+    `start`, any number of `at_once` and `feed`, `finish` if the stream ended well, and `close` whatever happened. They raise
+    what `write` raises and nothing else. Once `ended`, the stream takes no more: what it had to say, RUN_ERROR included, was
+    written. Where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
 
     `doubtful`: it may be no AG-UI; one whose first event is of no AG-UI type is written as it comes. `verify`: see
     `Settings.debug`.
@@ -54,9 +55,9 @@ class Stream:
         self._write = write
         self._decoder = Decoder(max_event_bytes)
         self._chain = Chain(plan.composition, context, self._emit)
-        self._direct = False  # an event goes through the filters and out without a coroutine of ours
-        self.passes: Callable[[bytes], object] | None = None
-        """Whether a chunk is to be left to pass as it is; `None`: none is."""
+        self.at_once: Callable[[bytes], bytes | Rest | None] | None = None
+        """What a chunk becomes that need not be waited for, the chunk itself where it passes; or what is left to be done for
+        it, which is `go_on`'s. `None`: it is for `feed` to take, as all are while this is `None`."""
         self._doubtful = doubtful
         self._verify = verify
         if not doubtful:
@@ -80,29 +81,8 @@ class Stream:
             await self._run(self._chain.start())
             self.ended = self._chain.ended
 
-    def feed(self, chunk: bytes) -> Awaitable[None]:
+    async def feed(self, chunk: bytes) -> None:
         """Take the next bytes; what becomes of them was written once this is awaited, except for what a filter holds."""
-        data = self._decoder.object_in(chunk) if self._direct else None
-        if data is None:
-            return self._feed(chunk)
-        try:
-            event = Event.parse(data)
-        except MalformedEvent:
-            return self._feed(chunk)
-        passed = self._chain.walk(event)
-        if type(passed) is not Event:
-            return self._flush() if passed is DONE else self._run(passed)
-        if passed.fields is not None or passed.head.type in _TURNS:
-            self._emit(passed)
-            return self._flush()
-        if passed is not event:
-            try:
-                chunk = b"data: %b\n\n" % passed.raw
-            except Exception as error:  # a filter put in what is no JSON
-                return self._run(self._chain.fail(error))
-        return self._write(chunk)
-
-    async def _feed(self, chunk: bytes) -> None:
         if self._raw:
             await self._write(chunk)
             return
@@ -110,6 +90,10 @@ class Stream:
         if self._doubtful:
             items = await self._settle(chunk, items)
         await self._run(self._take(items))
+
+    async def go_on(self, rest: Rest) -> None:
+        """Do what `at_once` left to be done."""
+        await self._run(rest())
 
     async def finish(self, whole: bool = True) -> None:
         """The stream has ended: write what is left, be it an event without its blank line or what filters held back.
@@ -203,15 +187,38 @@ class Stream:
             raise Undeliverable(error) from error
 
     def _flush(self) -> Awaitable[None]:
+        return self._write(self._frames()) if self._out else DONE
+
+    def _frames(self) -> bytes:
         out, self._out = self._out, []
-        return self._write(b"".join(_frames(out))) if out else DONE
+        return b"".join(_frames(out))
 
     def _decide(self) -> None:
         """How the chunks of what is AG-UI for certain are taken."""
-        if self._rewrites:
-            self._direct = self._together and not self._verify
-        else:
-            self.passes = self._decoder.object_in  # one event as it should be framed
+        if not self._rewrites:
+            self.at_once = self._decoder.one_frame
+        elif self._together and not self._verify:
+            self.at_once = self._rewritten
+
+    def _rewritten(self, chunk: bytes) -> bytes | Rest | None:
+        if self._decoder.one_frame(chunk) is None:
+            return None
+        try:
+            event = Event.parse(chunk[6:-2])
+        except MalformedEvent:
+            return None
+        walked = self._chain.walk(event)
+        if walked is None:
+            return b""
+        if type(walked) is not Event:
+            return walked
+        if walked.fields is not None or walked.head.type in _TURNS:
+            self._emit(walked)
+            return self._frames()
+        try:
+            return chunk if walked is event else b"data: %b\n\n" % walked.raw
+        except Exception as error:  # a filter put in what is no JSON
+            return partial(self._chain.fail, error)
 
     async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
         """Find out from its first event whether the stream is AG-UI, and give what is to be taken by now.
@@ -236,7 +243,7 @@ class Stream:
 
     async def _pass_raw(self) -> None:
         self._raw, self._doubtful = True, False
-        self.passes = _anything
+        self.at_once = _as_it_is
         await self._write_held()
 
     async def _write_held(self) -> None:
@@ -246,8 +253,8 @@ class Stream:
             await self._write(held)
 
 
-def _anything(_: bytes) -> bool:
-    return True
+def _as_it_is(chunk: bytes) -> bytes:
+    return chunk
 
 
 def _is_silent(item: Item) -> bool:

@@ -180,6 +180,19 @@ def test_what_is_no_event_is_malformed(raw: bytes) -> None:
         (rb'{"type":"X","subagentRunId":"\ud83d"}', b'{"type":"X"}'),
         (b'{"type":"X","subagentRunId":"%b"}' % (b"s" * 1000), b'{"type":"X"}'),
         (b'{"type":"X","subagentRunId":null}', b'{"type":"X"}'),
+        # The name is elsewhere than it seems, or more than once.
+        (rb'{"type":"X","subagentRun\u0049d":"s","v":{"a":1,"subagentRunId":"s"}}', b'{"type":"X","v":%b}' % PAYLOAD),
+        (
+            rb'{"type":"X","subagentRunId":"t","v":",\"subagentRunId\":\"t\""}',
+            rb'{"type":"X","v":",\"subagentRunId\":\"t\""}',
+        ),
+        (b'{"type":"X","v":"subagentRunId","subagentRunId":"s"}', b'{"type":"X","v":"subagentRunId"}'),
+        (b'{"type":"X","subagentRunId":"t","subagentRunId":"s","n":1.0}', b'{"type":"X","n":1.0}'),
+        # The tag is spelled otherwise than it reads, also so that it stands before a quote.
+        (rb'{"type":"X","subagentRunId":"a\/b","n":1.0}', b'{"type":"X","n":1.0}'),
+        (rb'{"type":"X","subagentRunId":"\\\"","n":1.0}', b'{"type":"X","n":1.0}'),
+        (rb'{"type":"X","subagentRunId":"\\","n":1.0}', b'{"type":"X","n":1.0}'),
+        (rb'{"type":"X","subagentRunId":"\\\\","n":1.0}', b'{"type":"X","n":1.0}'),
     ],
 )
 def test_without_takes_one_member_off_and_leaves_the_bytes_of_the_others(raw: bytes, shorter: bytes) -> None:
@@ -187,6 +200,26 @@ def test_without_takes_one_member_off_and_leaves_the_bytes_of_the_others(raw: by
     assert event.without("subagentRunId").raw == shorter
     assert "subagentRunId" not in event.without("subagentRunId")
     assert event.replace(n=2).without("subagentRunId").raw == event.without("subagentRunId").replace(n=2).raw
+
+
+NAMES = ['"subagentRunId"', r'"subagent\u0052unId"', '"v"', '"type"', '"messageId"']
+VALUES = [r'"s"', r'"\""', r'"\\"', r'"\\\""', r'"a\/b"', r'"\u0073"', '"é"', '""', "null", "1.0", '"subagentRunId"']
+VALUES += ['{"a":1,"subagentRunId":"s"}', r'",\"subagentRunId\":\"s\""', '[",","subagentRunId",":","s"]']
+MEMBERS = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from([":", ": ", " :"]), st.sampled_from(VALUES)), max_size=4
+)
+
+
+@given(MEMBERS, st.sampled_from([",", ", "]))
+def test_without_a_tag_an_event_is_what_it_is_member_by_member(members: list[tuple[str, str, str]], comma: str) -> None:
+    raw = "{" + comma.join(map("".join, [*members, ('"type"', ":", '"X"')])) + "}"
+    event = Event.parse(raw.encode())
+    shorter = event.untagged()
+    if not isinstance(event.head.subagentRunId, str):
+        assert shorter is event
+        return
+    assert shorter.members() == {n: v for n, v in event.members().items() if n != "subagentRunId"}
+    assert shorter.head == Event.parse(shorter.raw).head
 
 
 def test_without_what_is_not_there_is_the_event_itself() -> None:

@@ -56,12 +56,22 @@ class Driven:
     async def write(self, data: bytes) -> None:
         self.written.append(data)
 
+    async def take(self, chunk: bytes) -> None:
+        """A chunk, as a responder has it taken."""
+        taken = None if self.stream.at_once is None else self.stream.at_once(chunk)
+        if taken is None:
+            await self.stream.feed(chunk)
+        elif not isinstance(taken, bytes):
+            await self.stream.go_on(taken)
+        elif taken:
+            await self.write(taken)
+
     async def run(self, *chunks: bytes) -> bytes:
         """All of a stream, as a responder drives it."""
         try:
             await self.stream.start()
             for chunk in chunks:
-                await self.stream.feed(chunk)
+                await self.take(chunk)
                 if self.stream.ended:
                     break
             else:
@@ -638,41 +648,61 @@ def test_a_doubtful_stream_is_looked_at_once() -> None:
     assert work(800) < 2.2 * work(400)
 
 
-# Passing.
+# At once.
 
 
-def passing(driven: Driven, chunks: Iterable[bytes]) -> list[bool]:
-    passes = driven.stream.passes
-    return [passes is not None and bool(passes(chunk)) for chunk in chunks]
+def at_once(driven: Driven, chunks: Iterable[bytes]) -> list[bytes | None]:
+    take = driven.stream.at_once
+    taken = [None if take is None else take(chunk) for chunk in chunks]
+    assert not any(map(callable, taken))
+    return [chunk if isinstance(chunk, bytes) else None for chunk in taken]
 
 
-async def test_what_passes_for_sure() -> None:
+OTHERS = [b"", frames(A, B), frames(A)[:-1], b": x\n\n", frames(b"[DONE]"), frames(A).replace(b"\n", b"\r\n"), b"\n\n"]
+
+
+async def test_an_event_that_is_framed_as_here_passes_at_once() -> None:
     driven = Driven()
     await driven.stream.start()
     await driven.stream.feed(frames(A))
-    assert passing(driven, [frames(A), frames(b"{}")]) == [True, True]
-    others = [
-        b"",
-        frames(A, B),
-        frames(A)[:-1],
-        b": x\n\n",
-        frames(b"[DONE]"),
-        frames(A).replace(b"\n", b"\r\n"),
-        b"\n\n",
-    ]
-    assert not any(passing(driven, others))
+    chunks = [frames(A), frames(b"{}")]
+    assert [passed is chunk for passed, chunk in zip(at_once(driven, chunks), chunks, strict=True)] == [True, True]
+    assert at_once(driven, OTHERS) == [None] * len(OTHERS)
     await driven.stream.feed(b"data: {")
-    assert passing(driven, [frames(A)]) == [False]
+    assert at_once(driven, [frames(A)]) == [None]
 
 
-async def test_nothing_passes_for_sure_where_something_is_rewritten_or_undecided() -> None:
-    for driven in (Driven(passes), Driven(visibility="inline"), Driven(doubtful=True)):
+async def test_filters_that_await_nothing_take_an_event_at_once() -> None:
+    driven = Driven(visibility="inline")
+    await driven.stream.start()
+    await driven.stream.feed(frames(A))
+    tagged, dropped = (plain(stream(event)) for event in ("TC m psst @s", "SUB+ s"))
+    assert at_once(driven, [tagged, dropped, *OTHERS]) == [plain(stream("TC m psst")), b"", *[None] * len(OTHERS)]
+    chunk = plain(stream("TC m psst"))
+    assert at_once(driven, [chunk])[0] is chunk
+
+
+async def test_what_a_filter_does_not_do_at_once_is_left_to_be_done() -> None:
+    """One that takes its events from a generator, and fails."""
+    driven = Driven(declared(fails_on_b, "B"))
+    await driven.stream.start()
+    await driven.stream.feed(frames(A))
+    assert driven.stream.at_once is not None
+    rest = driven.stream.at_once(frames(B))
+    assert callable(rest)
+    await driven.stream.go_on(rest)
+    assert driven.stream.ended
+    assert driven.written == [frames(A), frames(FAILED)]
+
+
+async def test_nothing_is_taken_at_once_where_a_filter_may_wait_or_all_is_undecided() -> None:
+    for driven in (Driven(passes), Driven(doubtful=True)):
         await driven.stream.start()
-        assert passing(driven, [frames(A)]) == [False]
+        assert at_once(driven, [frames(A)]) == [None]
         await driven.stream.close()
     driven = Driven(doubtful=True)
     await driven.stream.feed(b"data: x\n\n")
-    assert passing(driven, [frames(A), b"anything"]) == [True, True]
+    assert at_once(driven, [frames(A), b"anything"]) == [frames(A), b"anything"]
 
 
 # Growth.
@@ -687,7 +717,7 @@ def test_memory_does_not_grow_with_the_events(options: Any) -> None:
         await driven.stream.start()
         await driven.stream.feed(plain(stream("RS r; TS m; TS n @s")))
         for _ in range(1500):
-            await driven.stream.feed(chunk)
+            await driven.take(chunk)
         await driven.stream.close()
 
     _, peak = memory_of(lambda: anyio.run(scenario))

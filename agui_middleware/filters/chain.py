@@ -10,6 +10,8 @@ from agui_middleware.filters.contract import Context, Each, Filter, Touched, log
 from agui_middleware.pump import DONE, Pump
 
 Emit = Callable[[Event], Awaitable[None]]
+Rest = Callable[[], Awaitable[None]]
+"""What is left to be done for an event, to be awaited unless it is `DONE`."""
 
 
 class Next(dict[str, int]):
@@ -75,32 +77,33 @@ class Chain:
 
     def push(self, event: Event) -> Awaitable[None]:
         """Hand one event to the filters, at once; `DONE` where they have asked for the next one."""
-        passed = self.walk(event)
         try:
-            return self._emit(passed) if isinstance(passed, Event) else passed
+            return self._emitted(self.walk(event))
         except Exception as error:
             return self._fail(self._count - 1, error)
 
-    def walk(self, event: Event, index: int = 0) -> Event | Awaitable[None]:
-        """As `push`, but an event that no generator has taken in is given back, for the caller to emit."""
+    def walk(self, event: Event, index: int = 0) -> Event | Rest | None:
+        """Take an event as far as it comes without a generator: to the end, for the caller to emit, or to where it is
+        dropped, which is `None`. Otherwise the rest of its way is given back.
+        """
         if index <= self._dead:
-            return DONE
+            return None
         type_ = event.head.type
         while (index := self._next[index][type_]) < self._count:
             each = self._each[index]
             if each is None:
                 pump = self._pumps[index]
                 if pump is None:
-                    return self._start_with(index, event)
+                    return partial(self._start_with, index, event)
                 if type_ not in pump.source.overlooked:
-                    return self._push(index, pump, event)
+                    return partial(self._push, index, pump, event)
             else:
                 try:
                     passed = each(event)
                 except Exception as error:
-                    return self._fail(index, error)
+                    return partial(self._fail, index, error)
                 if passed is None:
-                    return DONE
+                    return None
                 if passed is not event:
                     event, type_ = passed, passed.head.type
             index += 1
@@ -133,8 +136,12 @@ class Chain:
             raise stopped
 
     def _deliver(self, index: int, event: Any) -> Awaitable[None]:
-        passed = self.walk(event if type(event) is Event else as_event(event), index)
-        return self._emit(passed) if isinstance(passed, Event) else passed
+        return self._emitted(self.walk(event if type(event) is Event else as_event(event), index))
+
+    def _emitted(self, walked: Event | Rest | None) -> Awaitable[None]:
+        if walked is None:
+            return DONE
+        return self._emit(walked) if isinstance(walked, Event) else walked()
 
     def _push(self, index: int, pump: Pump[Event, Event], event: Event) -> Awaitable[None]:
         if pump.done:
