@@ -4,12 +4,13 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import unquote
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    ModelWrapValidatorHandler,
     PlainValidator,
     PositiveInt,
     PrivateAttr,
@@ -69,16 +70,17 @@ else:  # a `SubagentVisibility` is such a string, and a union of both would say 
     LegacyVisibility = Literal["inline", "hidden"]
 
 
-def _only_fields(model: type[BaseModel], values: Any) -> Any:
-    """Refuse a name that is no field, as `extra="forbid"` does, and say which there are."""
-    unknown = [name for name in values if name not in model.model_fields] if isinstance(values, dict) else []
-    if unknown:
-        error = PydanticCustomError(
-            "no_field", "There is no such field; allowed: {}".format(", ".join(model.model_fields))
-        )
-        details: list[InitErrorDetails] = [{"type": error, "loc": (name,), "input": values[name]} for name in unknown]
-        raise ValidationError.from_exception_data(model.__name__, details)
-    return values
+def _with_what_is_allowed(model: type[BaseModel], error: ValidationError) -> ValidationError:
+    """The same errors, of which one about a name that is no field says which there are."""
+    allowed = "There is no such field; allowed: " + ", ".join(model.model_fields)
+    errors: list[InitErrorDetails] = []
+    for each in error.errors():
+        unknown = (
+            each["type"] == "extra_forbidden" and len(each["loc"]) == 1
+        )  # not of a route, which has said it itself
+        said = PydanticCustomError(each["type"], allowed if unknown else each["msg"])
+        errors.append({"type": said, "loc": each["loc"], "input": each["input"]})
+    return ValidationError.from_exception_data(error.title, errors)
 
 
 class Route(BaseModel):
@@ -113,10 +115,13 @@ class Route(BaseModel):
     _matcher: StarletteRoute = PrivateAttr()
     _loose: StarletteRoute = PrivateAttr()
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _known(cls, values: Any) -> Any:
-        return _only_fields(cls, values)
+    def _explained(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return validate(values)
+        except ValidationError as error:
+            raise _with_what_is_allowed(cls, error) from None
 
     @field_validator("path")
     @classmethod
@@ -178,10 +183,13 @@ class Settings(BaseSettings):
     warn: bool = True
     debug: bool = False
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _known(cls, values: Any) -> Any:
-        return _only_fields(cls, values)
+    def _explained(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return validate(values)
+        except ValidationError as error:
+            raise _with_what_is_allowed(cls, error) from None
 
     if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
 
