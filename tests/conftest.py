@@ -1,6 +1,7 @@
 """What every test may ask for, and how generated examples are run."""
 
-from collections.abc import Callable, Coroutine
+import sys
+from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any
 
@@ -33,3 +34,18 @@ settings.load_profile("patient")
 def run(request: pytest.FixtureRequest) -> Run:
     """Runs a coroutine function to its end, on each event loop in turn."""
     return partial(anyio.run, backend=request.param)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Have what is `untraced` run without coverage. The mark that pytest-cov has for that stops one of the two tracers which
+    a worker of pytest-xdist has.
+    """
+    if item.get_closest_marker("untraced") is None:
+        return (yield)
+    trace = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(trace)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tests.downgrades.findings import end_of, is_in_order
 from tests.downgrades.projections import End, projected
 from tests.downgrades.proof import declared
 from tests.strategies import SECRET, Json, plain, runs, untagged, without_subagents
+
+pytestmark = pytest.mark.untraced
 
 StartClient = Callable[[str], Client]
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
 from ag_ui.core import Event
 from hypothesis import HealthCheck, assume, given, settings
 from pydantic import BaseModel, TypeAdapter
@@ -12,6 +13,8 @@ from agui_middleware.agent_events import AgentEvent, Done, RunOutcome
 from tests.agent_events.loops import AGUIEvent, of_type, stream, translated
 from tests.agent_events.strategies import Loop, Owner, Said, disorder, loops, said_word
 from tests.clients.client import Client, Outcome
+
+pytestmark = pytest.mark.untraced
 
 Clients = Callable[[str], Client]
 Message = dict[str, Any]

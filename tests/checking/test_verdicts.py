@@ -16,6 +16,8 @@ from tests.clients.client import Client, Run
 from tests.clients.corpus import Case, Corpus
 from tests.strategies import Json, plain, runs
 
+pytestmark = pytest.mark.untraced
+
 StartClient = Callable[[str], Client]
 
 CASES = Corpus.load().cases

@@ -14,6 +14,8 @@ from agui_middleware import AGUIMiddleware, Route, Settings
 from tests.robustness.agents import FRAMES, HIDDEN, INLINE, RUN
 from tests.robustness.exchange import Exchange, sends
 
+pytestmark = pytest.mark.untraced
+
 NAME = b"x-ag-ui-client-version"
 VERSIONS = [
     b"0.0.58",

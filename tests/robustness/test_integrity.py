@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from agui_middleware.filters import touches
 from agui_middleware.json_object import JsonObject
 from tests.robustness.exchange import Exchange, sends
 from tests.strategies import cuts, dumped, plain, runs, streams, styles
+
+pytestmark = pytest.mark.untraced
 
 # A run, written and cut, takes long to draw; fewer of them than usual, unless a profile asks for more.
 USUAL = settings().max_examples
