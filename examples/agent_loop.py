@@ -33,7 +33,7 @@ from agui_middleware.agent_events import (
     together,
 )
 
-PACE = 0.2
+PACE = 0.05
 """Seconds between two words."""
 
 
