@@ -1,6 +1,7 @@
 """JSON objects read lazily and written back member by member."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from agui_middleware import json_scan
 UNDECODABLE = (msgspec.DecodeError, ValueError, RecursionError)
 """What msgspec raises where it cannot decode; its own error is a `ValueError` since 0.21."""
 
+_ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _decode = msgspec.json.Decoder().decode
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements = msgspec.json.Decoder(list[Raw]).decode
@@ -99,10 +101,14 @@ class JsonObject(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.raw.decode('utf-8', 'replace')})"
 
-    def mentions(self, name: str) -> bool:
-        """Whether there may be a member `name` here or inside. A look at the bytes: with an escape, there may be any."""
-        raw = self._raw
-        return raw is None or 92 in raw or raw.find(name.encode()) >= 0
+    def mentions(self, *words: bytes) -> bool:
+        """Whether one of these ASCII words may stand in the JSON, as it is or, for all one can tell, in escapes.
+
+        A look at the bytes. A snapshot has thousands of messages, a plan for an old release a dozen filters that read them,
+        and most hold nothing of what most filters deal with.
+        """
+        raw = self.raw
+        return any(word in raw for word in words) or (92 in raw and _ESCAPED_ASCII.search(raw) is not None)
 
     def object(self, name: str) -> "JsonObject | None":
         """The member `name` as an object of this kind, or `None` where it is absent or no object."""

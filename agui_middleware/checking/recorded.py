@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.event import Event, MalformedEvent
-from agui_middleware.sse import Decoder, Frame
+from agui_middleware.sse import Decoder, Frame, encode
 
 BOM: Final = b"\xef\xbb\xbf"
 _NO_OBJECT: Final = "rejects a frame that is not one JSON object in `data:` lines with LF LF behind it"
@@ -48,6 +48,32 @@ def events_in(recording: bytes) -> list[Event]:
     Frames that are no events at all, such as `[DONE]`, are passed over, as the middleware makes comments of them.
     """
     return _of_lines(recording.removeprefix(BOM)) if is_ndjson(recording) else _of_frames(recording)
+
+
+def as_stream(recording: bytes) -> bytes:
+    """The stream of Server-Sent Events that `recording` is, or that its lines are the events of.
+
+    Raises `Unreadable`, in words for who has pasted it, where no event can be read. A stream that holds one keeps what else
+    it holds: what a client makes of that is worth seeing.
+    """
+    text = recording.removeprefix(BOM).strip()
+    if not text:
+        raise Unreadable("The recording is empty.")
+    if text.startswith(b"["):
+        raise Unreadable("This is a JSON array. It takes one event a line (NDJSON), or the stream as sent (SSE).")
+    if is_ndjson(recording):
+        try:
+            return b"".join(encode(event.raw) for event in events_in(recording))
+        except Unreadable as error:
+            fault = str(error)
+            raise Unreadable(f"{fault[0].upper()}{fault[1:]}. NDJSON has one whole event a line.") from error
+    decoder = Decoder(len(recording))
+    items = [*decoder.feed(recording), *decoder.finish()]
+    data = [item.data for item in items if isinstance(item, Frame) and item.data is not None]
+    if not any(_is_event(one.replace(b"\n", b" ")) for one in data):
+        found = f"its {len(data)} frames hold no event" if data else 'no line begins with "data:"'
+        raise Unreadable(f"This is no stream of AG-UI events: {found}. It takes SSE and NDJSON.")
+    return recording
 
 
 def _of_lines(recording: bytes) -> list[Event]:

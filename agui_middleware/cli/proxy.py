@@ -9,7 +9,7 @@ import click
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_middleware.cli.parameters import search_working_directory
-from agui_middleware.cli.server import extra, run, server_options, wrap
+from agui_middleware.cli.serve import extra, run, server_options, wrap
 
 
 @click.command()

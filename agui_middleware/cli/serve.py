@@ -1,12 +1,112 @@
-"""`agui-middleware serve`."""
+"""`agui-middleware serve`, and what the commands that serve have in common: their options, the settings, and uvicorn."""
 
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import ValidationError
+from pydantic_settings import PyprojectTomlConfigSettingsSource, SettingsError, TomlConfigSettingsSource
+from starlette.types import ASGIApp
 
 from agui_middleware.cli.parameters import search_working_directory
-from agui_middleware.cli.server import extra, run, server_options, wrap
+from agui_middleware.middleware import AGUIMiddleware
+from agui_middleware.settings import Settings
+
+_OPTIONS = (
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        envvar="AGUI_HOST",
+        show_envvar=True,
+        help="The address to bind.",
+    ),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8000,
+        show_default=True,
+        envvar="AGUI_PORT",
+        show_envvar=True,
+        help="The port to bind; 0 takes a free one.",
+    ),
+    click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        envvar="AGUI_CONFIG",
+        show_envvar=True,
+        help="A TOML file of settings, or a pyproject.toml. By default agui_middleware.toml and pyproject.toml are read.",
+    ),
+    click.option(
+        "--timeout-graceful-shutdown",
+        type=click.IntRange(min=0),
+        default=5,
+        show_default=True,
+        envvar="AGUI_TIMEOUT_GRACEFUL_SHUTDOWN",
+        show_envvar=True,
+        help="Seconds that streams have to end when the server is stopped.",
+    ),
+)
+
+
+def server_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command `host`, `port`, `config` and `timeout_graceful_shutdown`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def extra(name: str, *modules: str) -> Iterator[None]:
+    """Imports of what an extra brings. Raises `click.ClickException` with a hint where one of `modules` is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in modules:
+            raise
+        raise click.ClickException(f"this needs {missing}: pip install 'agui-middleware[{name}]'") from None
+
+
+def wrap(app: ASGIApp, config: Path | None) -> AGUIMiddleware:
+    """`app` behind the middleware. Raises `click.UsageError` that names each wrong setting, and what it allows."""
+    try:
+        return AGUIMiddleware(app, _settings(config))
+    except ValidationError as error:
+        raise click.UsageError("\n".join(_said(detail) for detail in error.errors())) from None
+    except tomllib.TOMLDecodeError as error:
+        raise click.UsageError(f"{config} is no TOML: {error}") from None
+    except (SettingsError, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _settings(config: Path | None) -> Settings:
+    if config is None:
+        return Settings()
+    plain = None if config.name == "pyproject.toml" else config
+
+    class FromFile(Settings):
+        @classmethod
+        def settings_customise_sources(cls, settings_cls: Any, *_: Any, **sources: Any) -> tuple[Any, ...]:
+            tables = PyprojectTomlConfigSettingsSource(settings_cls, config)
+            return sources["env_settings"], TomlConfigSettingsSource(settings_cls, plain), tables
+
+    return FromFile()
+
+
+def _said(detail: Any) -> str:
+    place = ".".join(map(str, detail["loc"]))
+    return f"{place}: {detail['msg'].removeprefix('Value error, ')} (it is {detail['input']!r})"
+
+
+def run(app: ASGIApp, host: str, port: int, timeout_graceful_shutdown: int, **options: Any) -> None:
+    """Serve `app` until it is told to stop. Exits as uvicorn does, which tells where the port is not to be had."""
+    with extra("proxy", "uvicorn"):
+        import uvicorn
+    uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=timeout_graceful_shutdown, **options)
 
 
 @click.command()

@@ -19,9 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.agent_events import AgentEvent, agent_endpoint, to_agui
 from agui_middleware.agent_events.response import frames
+from agui_middleware.checking.recorded import Unreadable, as_stream
 from agui_middleware.client import RELEASES, ClientVersion
 from agui_middleware.demo.agent import Sample
-from agui_middleware.demo.recordings import MAX_BYTES, UnreadableRecording, as_stream
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.filters import SubagentVisibility
 from agui_middleware.middleware import AGUIMiddleware
@@ -30,6 +30,8 @@ from agui_middleware.sse import encode
 
 VISIBILITIES = ["auto", *map(str, SubagentVisibility)]
 CLIENTS = ["current", *map(str, reversed(RELEASES))]
+MAX_BYTES = 5 * 1024 * 1024
+"""What the page takes: some ten thousand events. `agui-middleware rewrite` reads streams of any size."""
 
 Agent: TypeAlias = Callable[[], AsyncIterable[AgentEvent]]
 """Starts a run."""
@@ -77,21 +79,21 @@ async def _trace(run: Agent, request: Request) -> Response:
     try:
         recording = await _body(request)
         stream = _sample(run) if recording is None else _recorded(as_stream(recording))
-    except UnreadableRecording as error:
+    except Unreadable as error:
         return JSONResponse({"error": str(error)}, status_code=422)
     version = None if client == "current" else ClientVersion.parse(client)
     return Traced(trace(stream, version, visibility))
 
 
 async def _body(request: Request) -> bytes | None:
-    """What was posted; `None` where there is no body. Raises `UnreadableRecording` where it is too much."""
+    """What was posted; `None` where there is no body. Raises `Unreadable` where it is too much."""
     if request.headers.get("content-type", "").startswith("application/json"):
         return None
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BYTES:
-            raise UnreadableRecording(
+            raise Unreadable(
                 f"The recording has more than {MAX_BYTES // 2**20} MB. `agui-middleware rewrite` reads any size."
             )
     return bytes(body)

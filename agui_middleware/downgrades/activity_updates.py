@@ -6,7 +6,6 @@ client's own to them. What the snapshot says of it follows as an event.
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 
@@ -22,7 +21,7 @@ async def with_activity_updates(events: AsyncIterator[Event], _: Context) -> Asy
         id = event.head.messageId
         if event.head.type == "MESSAGES_SNAPSHOT":
             yield event
-            updates = list(_updates(event)) if may_hold(event, b'"activity"') else []
+            updates = list(_updates(event)) if event.mentions(b'"activity"') else []
             sent = {update.head.messageId: update.raw for update in updates}
             for update in updates:
                 yield update

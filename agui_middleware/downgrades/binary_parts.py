@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.content_parts import is_media
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import UNSET, Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 from agui_middleware.messages import edit_elements, edit_messages
@@ -27,7 +26,7 @@ async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncI
     """
     turns = context.client is None or context.client >= _MEDIA_PARTS
     async for event in events:
-        if may_hold(event, b'"binary"', b"null"):
+        if event.mentions(b'"binary"', b"null"):
             event = edit_messages(event, lambda message: _edit(message, turns, context))
         yield event
 

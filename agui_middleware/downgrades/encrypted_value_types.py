@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from agui_middleware.downgrades.content_parts import Holder
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 from agui_middleware.messages import edit_elements, edit_messages
@@ -30,7 +29,7 @@ async def without_encrypted_value_types(events: AsyncIterator[Event], context: C
         return message if message.get("role") == "activity" else edit_elements(untype(message), "toolCalls", untype)
 
     async for event in events:
-        if not may_hold(event, _WORD):
+        if not event.mentions(_WORD):
             yield event
         elif event.head.type == "REASONING_ENCRYPTED_VALUE":
             yield untype(event)

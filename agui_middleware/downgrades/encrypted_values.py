@@ -6,7 +6,6 @@ it in the next run.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 from agui_middleware.messages import messages_of
@@ -19,7 +18,7 @@ async def without_encrypted_values(events: AsyncIterator[Event], context: Contex
     """Drop REASONING_ENCRYPTED_VALUE. Those in messages stay: the client leaves them out itself."""
     async for event in events:
         sent = event.head.type == "REASONING_ENCRYPTED_VALUE"
-        if sent or (may_hold(event, b"encryptedValue") and any(map(_is_encrypted, messages_of(event) or ()))):
+        if sent or (event.mentions(b"encryptedValue") and any(map(_is_encrypted, messages_of(event) or ()))):
             context.lost("encrypted values", _WHY, "0.0.45")
         if not sent:
             yield event

@@ -7,7 +7,6 @@ posts that part back with its next run, and an agent of today rejects it: the pa
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 
@@ -24,4 +23,4 @@ async def without_file_sources(events: AsyncIterator[Event], context: Context) -
         return None
 
     async for event in events:
-        yield edit_parts(event, keep) if may_hold(event, b'"file"') else event
+        yield edit_parts(event, keep) if event.mentions(b'"file"') else event

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 
@@ -37,7 +36,7 @@ async def media_as_binary(events: AsyncIterator[Event], context: Context) -> Asy
         return JsonObject({"type": "binary", "mimeType": mime_type, source["type"]: source["value"], **metadata})
 
     async for event in events:
-        yield edit_parts(event, turn) if may_hold(event, b'"source"') else event
+        yield edit_parts(event, turn) if event.mentions(b'"source"') else event
 
 
 def _is_well_formed(source: JsonObject) -> bool:

@@ -5,7 +5,6 @@ Before 0.0.45 a client rejects a snapshot or an input echo that holds one.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.downgrades.words import may_hold
 from agui_middleware.event import Event, JsonObject
 from agui_middleware.filters.contract import Context, touches
 from agui_middleware.messages import edit_messages
@@ -22,4 +21,4 @@ async def without_reasoning_messages(events: AsyncIterator[Event], context: Cont
         return None
 
     async for event in events:
-        yield edit_messages(event, keep) if may_hold(event, b'"reasoning"') else event
+        yield edit_messages(event, keep) if event.mentions(b'"reasoning"') else event

@@ -206,6 +206,6 @@ def _visible_calls(outcome: JsonObject, owners: Ownership) -> JsonObject:
 
 
 def _untag_object(value: JsonObject) -> JsonObject:
-    if not value.mentions("subagentRunId"):
+    if not value.mentions(b"subagentRunId"):
         return value
     return value.without("subagentRunId") if isinstance(value.get("subagentRunId"), str) else value

@@ -13,8 +13,7 @@ import agui_middleware.demo
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta, TurnStart
 from agui_middleware.client import RELEASES
 from agui_middleware.demo.agent import Sample
-from agui_middleware.demo.recordings import MAX_BYTES
-from agui_middleware.demo.server import make_app
+from agui_middleware.demo.server import MAX_BYTES, make_app
 from agui_middleware.testing import encode_events
 from tests.robustness.exchange import BODY, Exchange
 

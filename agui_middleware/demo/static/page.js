@@ -2,7 +2,6 @@
 import { Conversation } from "./chat.js";
 import { element } from "./differences.js";
 import { parse } from "./json.js";
-import { records } from "./records.js";
 import { Table } from "./table.js";
 
 const BATCH = 150; // rows a frame: more would be felt as a stutter
@@ -231,5 +230,24 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   if (event.dataTransfer.files.length > 0) take(event.dataTransfer.files[0]);
 });
+
+/**
+ * The records of a trace as they come: Server-Sent Events, LF, one line of JSON each. Throws an Error, with words for the
+ * person, where the server refuses or breaks off.
+ */
+async function* records(query, recording, signal) {
+  const headers = { "content-type": recording === null ? "application/json" : "text/plain" };
+  const response = await fetch(`trace?${query}`, { method: "POST", headers, body: recording ?? "{}", signal });
+  if (!response.ok) throw new Error((await response.json()).error);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const frames = (rest + value).split("\n\n");
+    rest = frames.pop();
+    for (const frame of frames) yield JSON.parse(frame.slice("data: ".length));
+  }
+}
 
 prepare().catch((error) => fail(`The page could not be prepared: ${error.message}`));

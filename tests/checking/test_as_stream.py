@@ -1,6 +1,6 @@
 import pytest
 
-from agui_middleware.demo.recordings import UnreadableRecording, as_stream
+from agui_middleware.checking.recorded import Unreadable, as_stream
 
 EVENT = b'{"type":"RUN_STARTED","threadId":"t","runId":"r"}'
 
@@ -36,5 +36,5 @@ def test_what_else_a_stream_holds_is_kept() -> None:
     ],
 )
 def test_what_is_no_recording_says_what_was_found(recording: bytes, said: str) -> None:
-    with pytest.raises(UnreadableRecording, match=said):
+    with pytest.raises(Unreadable, match=said):
         as_stream(recording)
