@@ -12,7 +12,6 @@ from agui_middleware import headers
 from agui_middleware.errors import WIRE_FAULTS
 from agui_middleware.filters.chain import Rest
 from agui_middleware.plan import Plan
-from agui_middleware.pump import DONE
 from agui_middleware.stream import Stream
 from agui_middleware.turn import Turn
 
@@ -80,7 +79,7 @@ class Responder:
             raise failure
 
     def send(self, message: Message) -> Awaitable[None]:
-        """The app's `send`. No coroutine of our own where a message passes: that would cost as much as the check."""
+        """The app's `send`. No coroutine of our own for what is taken at once: that would cost as much as the taking."""
         kind = message["type"]
         stream = self._stream
         if kind == "http.response.body":
@@ -95,7 +94,7 @@ class Responder:
                 return self._send(message)
             if isinstance(written, bytes):
                 whole: Message = {"type": "http.response.body", "body": written, "more_body": True}
-                return self._send(whole) if written else DONE
+                return self._send(whole) if written else _send_nothing()
             return self._send_body(body, more, stream, written)
         if kind == "http.response.start":
             return self._start(message)
@@ -247,6 +246,10 @@ class Responder:
     async def _end(self) -> None:
         self._over = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _send_nothing() -> None:
+    """For an event that was dropped: what `send` returns may become a task, so that it is a coroutine."""
 
 
 async def _turn_away() -> NoReturn:

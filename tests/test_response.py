@@ -54,6 +54,21 @@ async def test_an_event_stream_in_any_case_and_with_any_parameters_is_rewritten(
     assert (await Exchange().run(behind(app, visibility))).body == SEEN[visibility]
 
 
+@EVERY_VISIBILITY
+def test_each_event_may_be_sent_by_a_task_of_its_own(run: Run, visibility: str) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(EVENT_STREAM)
+        for part in ATTRIBUTED.split(b"\n\n")[:-1]:
+            async with anyio.create_task_group() as group:
+                group.start_soon(send, body(part + b"\n\n"))  # type: ignore[arg-type]  # servers give coroutines
+        await send(END)
+
+    async def scenario() -> None:
+        assert (await Exchange().run(behind(app, visibility))).body == SEEN[visibility]
+
+    run(scenario)
+
+
 async def test_header_names_in_capitals_and_as_text_are_read() -> None:
     app = sends(ATTRIBUTED, start={**started(), "headers": [["Content-Type", "text/event-stream"]]})
     assert (await Exchange().run(behind(app))).body == INLINE
