@@ -20,7 +20,7 @@ import uvloop
 
 from tests.benchmarks.timing import Spread
 
-CONTENDERS = ("bare", "passing", "inline")
+CONTENDERS = ("bare", "floor", "passing", "inline")
 EVENTS_A_SECOND = 50  # of a paced stream: a fast model's tokens
 _STAMP = re.compile(rb'"delta":"(\d+) ')
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
@@ -179,5 +179,6 @@ async def memory(streams: int = 500) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(uvloop.run(measure(3, 4.0)))
+    for streams, rows in uvloop.run(measure(3, 4.0)).items():
+        print(streams, rows)
     print(uvloop.run(memory()))
