@@ -67,7 +67,8 @@ class Responder:
 
         try:
             await app(scope, receive_until_over, self.send)
-            await self._finish()
+            with suppress(OSError):  # of the server, whose client has left; what filters held has nobody to go to
+                await self._finish()
         except Exception as error:
             if not (self._over and _stems_from_us(error)):
                 with suppress(Exception):  # the app's own comes first

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import logging
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -52,6 +53,26 @@ async def test_an_event_stream_in_any_case_and_with_any_parameters_is_rewritten(
 ) -> None:
     app = sends(ATTRIBUTED, start=started((b"Content-Type", content_type)))
     assert (await Exchange().run(behind(app, visibility))).body == SEEN[visibility]
+
+
+@pytest.mark.parametrize("arriving", range(2, 8))
+async def test_what_filters_hold_for_a_client_that_has_left_is_no_error(arriving: int) -> None:
+    """The server raises from some event on, as ASGI has it since 2.4, and the app knows what that means."""
+    events = stream("RS r; STEP+ a; TS n; TC n x; TS m; TC m y; CUSTOM a; CUSTOM b; RAW")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(OSError):
+            await send(EVENT_STREAM)
+            for event in events:
+                await send(body(encode_events([event])))
+
+    def leaves(_: Message) -> None:
+        if len(exchange.sent) == arriving:
+            raise OSError("the client has left")
+
+    exchange = Exchange(on_send=leaves)
+    await exchange.run(AGUIMiddleware(app, Settings(routes=[Route(path="/agent", client="0.0.36")])))
+    assert len(exchange.sent) == arriving
 
 
 @EVERY_VISIBILITY
