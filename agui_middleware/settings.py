@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -70,20 +70,27 @@ else:  # a `SubagentVisibility` is such a string, and a union of both would say 
     LegacyVisibility = Literal["inline", "hidden"]
 
 
-def _with_what_is_allowed(model: type[BaseModel], error: ValidationError) -> ValidationError:
-    """The same errors, of which one about a name that is no field says which there are."""
-    allowed = "There is no such field; allowed: " + ", ".join(model.model_fields)
-    errors: list[InitErrorDetails] = []
-    for each in error.errors():
-        unknown = (
-            each["type"] == "extra_forbidden" and len(each["loc"]) == 1
-        )  # not of a route, which has said it itself
-        said = PydanticCustomError(each["type"], allowed if unknown else each["msg"])
-        errors.append({"type": said, "loc": each["loc"], "input": each["input"]})
-    return ValidationError.from_exception_data(error.title, errors)
+class _Explained(BaseModel):
+    """Says of a name that is no field which there are, beside whatever else is wrong."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explain(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return validate(values)
+        except ValidationError as error:
+            told = [cls._told(each) for each in error.errors()]
+            raise ValidationError.from_exception_data(error.title, told) from None
+
+    @classmethod
+    def _told(cls, error: ErrorDetails) -> InitErrorDetails:
+        said = error["msg"]
+        if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:  # a field's own has said it itself
+            said = "There is no such field; allowed: " + ", ".join(cls.model_fields)
+        return {"type": PydanticCustomError(error["type"], said), "loc": error["loc"], "input": error["input"]}
 
 
-class Route(BaseModel):
+class Route(_Explained):
     """What happens to the AG-UI streams of one path.
 
     - `path`: in Starlette's syntax (`/agent`, `/agents/{name}`, `/{rest:path}`), matched against the app's own path, without
@@ -115,14 +122,6 @@ class Route(BaseModel):
     _matcher: StarletteRoute = PrivateAttr()
     _loose: StarletteRoute = PrivateAttr()
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _explained(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return validate(values)
-        except ValidationError as error:
-            raise _with_what_is_allowed(cls, error) from None
-
     @field_validator("path")
     @classmethod
     def _compiles(cls, path: str) -> str:
@@ -150,7 +149,7 @@ class Route(BaseModel):
         return self.visibility == "hidden"
 
 
-class Settings(BaseSettings):
+class Settings(_Explained, BaseSettings):
     """The configuration of the middleware.
 
     - `routes`: the first that matches decides. None: every path and method POST, where a stream whose first event is no
@@ -182,14 +181,6 @@ class Settings(BaseSettings):
     fix_framing: bool = True
     warn: bool = True
     debug: bool = False
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _explained(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return validate(values)
-        except ValidationError as error:
-            raise _with_what_is_allowed(cls, error) from None
 
     if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
 

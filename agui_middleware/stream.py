@@ -187,9 +187,9 @@ class Stream:
             raise Undeliverable(error) from error
 
     def _flush(self) -> Awaitable[None]:
-        return self._write(self._frames()) if self._out else DONE
+        return self._write(self._drained()) if self._out else DONE
 
-    def _frames(self) -> bytes:
+    def _drained(self) -> bytes:
         out, self._out = self._out, []
         return b"".join(_frames(out))
 
@@ -214,7 +214,7 @@ class Stream:
             return walked
         if walked.fields is not None or walked.head.type in _TURNS:
             self._emit(walked)
-            return self._frames()
+            return self._drained()
         try:
             return chunk if walked is event else b"data: %b\n\n" % walked.raw
         except Exception as error:  # a filter put in what is no JSON

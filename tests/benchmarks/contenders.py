@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from ag_ui.core import Event
@@ -10,7 +10,7 @@ from ag_ui.encoder import EventEncoder
 from pydantic import TypeAdapter
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
@@ -93,8 +93,8 @@ class NaiveBaseHTTP(BaseHTTPMiddleware):
     """The naive one as Starlette's tutorial of middlewares has it."""
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        response: Any = await call_next(request)
-        bodies = response.body_iterator
+        response = cast(StreamingResponse, await call_next(request))  # as BaseHTTPMiddleware's are
+        bodies: Any = response.body_iterator
 
         async def untagged() -> Any:
             async for body in bodies:
@@ -105,7 +105,7 @@ class NaiveBaseHTTP(BaseHTTPMiddleware):
                 yield body
 
         response.body_iterator = untagged()
-        return response  # type: ignore[no-any-return]
+        return response
 
 
 def ours(visibility: Any = "auto", client: str | None = None) -> Wrap:

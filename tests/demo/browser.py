@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import pytest
 import uvicorn
@@ -69,8 +69,8 @@ def served(app: ASGIApp) -> Iterator[str]:
 def opened(browser: Browser, url: str, *, width: int = 1280, scheme: str = "light") -> Iterator[Page]:
     """A page that is ready, and that must not raise nor be refused anything by its policy until it is closed."""
     faults: list[str] = []
-    dark = "dark" if scheme == "dark" else "light"
-    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=dark)  # type: ignore[arg-type]
+    dark: Literal["dark", "light"] = "dark" if scheme == "dark" else "light"
+    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=dark)
     page.set_default_timeout(PATIENCE)
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on(

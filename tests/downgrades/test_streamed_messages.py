@@ -183,7 +183,7 @@ def test_an_event_that_says_the_same_again_is_dropped() -> None:
     assert made("0.0.57", *between) == [between[0], shown({"b": 1}), *between[1:]]
 
 
-@pytest.mark.parametrize("messages", [None, ["x"], [{"role": "activity"}], [activity({}, id=["p"])]])  # type: ignore[arg-type]
+@pytest.mark.parametrize("messages", [None, ["x"], [{"role": "activity"}], [{**activity({}), "id": ["p"]}]])
 def test_a_snapshot_without_activities_is_followed_by_nothing(messages: Any) -> None:
     event: Json = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
     assert made("0.0.57", event, {**shown({}), "messageId": ["p"]}) == [event, {**shown({}), "messageId": ["p"]}]

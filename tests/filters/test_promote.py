@@ -111,4 +111,4 @@ def test_a_subagents_chunk_without_an_id_owns_nothing_of_the_parents(id: str) ->
 
 def test_whether_subagents_results_are_promoted_is_true_or_false() -> None:
     with pytest.raises(TypeError, match="subagents is true or false"):
-        promote_results(["search"], subagents="no")  # type: ignore[arg-type]
+        promote_results(["search"], subagents="no")  # type: ignore[arg-type]  # what the test is about

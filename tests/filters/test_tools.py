@@ -1,9 +1,12 @@
 """Tool calls shown or not, by the name of the tool."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from agui_middleware import rewrite
-from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.contract import Filter, Loss
 from agui_middleware.filters.tools import allow_tools, deny_tools
 from agui_middleware.testing import encode_events, run_filter
 from tests.notation import Json, stream
@@ -36,9 +39,9 @@ def named(name: str) -> str:
         ("KS c toolCallName=5; KA c {}; KE c", ""),
     ],
 )
-async def test_all_of_a_call_goes_with_it(filter: object, events: str, left: str) -> None:
+async def test_all_of_a_call_goes_with_it(filter: Filter, events: str, left: str) -> None:
     losses: list[Loss] = []
-    assert await run_filter(filter, stream(events), losses=losses) == stream(left)  # type: ignore[arg-type]
+    assert await run_filter(filter, stream(events), losses=losses) == stream(left)
     assert losses == []
 
 
@@ -56,7 +59,7 @@ USER: Json = {"id": "u", "role": "user", "content": "?"}
 
 
 @pytest.mark.parametrize("filter", [ALLOWED, DENIED], ids=["allow", "deny"])
-async def test_what_restates_a_call_goes_too(filter: object) -> None:
+async def test_what_restates_a_call_goes_too(filter: Filter) -> None:
     both = {**ASKED, "toolCalls": [call("c", "secret"), call("d", "search")]}
     only = {"id": "c", "role": "assistant", "toolCalls": [call("c", "secret")]}
     none = {"id": "n", "role": "assistant", "content": "", "toolCalls": []}
@@ -65,32 +68,32 @@ async def test_what_restates_a_call_goes_too(filter: object) -> None:
         [USER, ASKED, ANSWERED, both, only, none],
         [USER, text, {**both, "toolCalls": [call("d", "search")]}, none],
     )
-    out = await run_filter(filter, messages(*before), client=None)  # type: ignore[arg-type]
+    out = await run_filter(filter, messages(*before), client=None)
     assert out == messages(*after)
     echo = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
-    out = await run_filter(filter, [{**echo, "input": {"messages": before}}])  # type: ignore[arg-type]
+    out = await run_filter(filter, [{**echo, "input": {"messages": before}}])
     assert out == [{**echo, "input": {"messages": after}}]
 
 
 @pytest.mark.parametrize("filter", [ALLOWED, DENIED], ids=["allow", "deny"])
 @pytest.mark.parametrize("content", ["", None])
 async def test_a_message_that_only_its_call_made_goes_though_it_has_an_empty_text(
-    filter: object, content: object
+    filter: Filter, content: object
 ) -> None:
     asked = {**ASKED, "content": content}
     shown = {**asked, "toolCalls": [call("d", "search")]}
     both = {**asked, "toolCalls": [*ASKED["toolCalls"], call("d", "search")]}
-    assert await run_filter(filter, messages(USER, asked, ANSWERED, both)) == messages(USER, shown)  # type: ignore[arg-type]
+    assert await run_filter(filter, messages(USER, asked, ANSWERED, both)) == messages(USER, shown)
 
 
 @pytest.mark.parametrize("filter", [ALLOWED, DENIED], ids=["allow", "deny"])
-async def test_pending_calls_are_those_that_are_shown(filter: object) -> None:
+async def test_pending_calls_are_those_that_are_shown(filter: Filter) -> None:
     finish = 'RF r outcome={"type":"success","pendingToolCallIds":%s}'
     events = f'KS c toolCallName="secret"; KE c; KS d; KE d; {finish}'
-    [*_, end] = await run_filter(filter, stream(events % '["c","d"]'))  # type: ignore[arg-type]
+    [*_, end] = await run_filter(filter, stream(events % '["c","d"]'))
     assert end["outcome"] == {"type": "success", "pendingToolCallIds": ["d"]}
     for untouched in ('["d"]', "5", "null"):
-        [*_, end] = await run_filter(filter, stream(events % untouched))  # type: ignore[arg-type]
+        [*_, end] = await run_filter(filter, stream(events % untouched))
         assert end == stream(finish % untouched)[0]
 
 
@@ -116,9 +119,9 @@ async def test_messages_that_are_none_pass() -> None:
 
 @pytest.mark.parametrize("make", [allow_tools, deny_tools])
 @pytest.mark.parametrize("names", ["search", [5]])
-def test_names_are_a_list_of_names(make: object, names: object) -> None:
+def test_names_are_a_list_of_names(make: Callable[[Any], Filter], names: object) -> None:
     with pytest.raises(TypeError, match="a list of names"):
-        make(names)  # type: ignore[operator]
+        make(names)
 
 
 @pytest.mark.parametrize(
