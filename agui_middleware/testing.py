@@ -8,13 +8,13 @@ async def test_without_debug_drops_debug_events():
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agui_middleware import sse
-from agui_middleware.client import ClientVersion
-from agui_middleware.event import Event, as_event
-from agui_middleware.filters.chain import Composition
+from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.filters.tap import tapped
-from agui_middleware.json_object import encode as encode_json
+from agui_middleware.protocol.event import Event, as_event
+from agui_middleware.protocol.json_object import encode as encode_json
+from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.stream import sse
+from agui_middleware.stream.drive import run_filters
 
 
 async def run_filter(
@@ -31,7 +31,7 @@ async def run_filter(
     """
     version = ClientVersion.parse(client) if isinstance(client, str) else client
     on_loss = None if losses is None else losses.append
-    left = await tapped(
+    left = await run_filters(
         [as_event(event) for event in events], Composition([filter]), Context(version, None, scope, on_loss)
     )
     return [dict(event) for out in left for event in out]

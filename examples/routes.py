@@ -25,7 +25,7 @@ async def who(request: Request) -> Response:
 app.add_middleware(
     AGUIMiddleware,
     settings=Settings(
-        unadvertised="0.0.58",  # who says nothing is as old as this
+        default_client="0.0.58",  # who says nothing is as old as this
         routes=[
             Route(path="/public/{name}", visibility="hidden"),
             Route(path="/kiosk", client="0.0.45"),  # a page that was never updated, and does not say so

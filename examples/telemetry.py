@@ -12,8 +12,8 @@ from opentelemetry import metrics
 from starlette.types import Scope
 
 from agui_middleware import AGUIMiddleware, Route, Settings
+from agui_middleware.config.plan import Choice
 from agui_middleware.filters import Loss
-from agui_middleware.plan import Choice
 from examples.agent import agent
 
 meter = metrics.get_meter("agui_middleware")

@@ -12,7 +12,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from agui_middleware import rewrite
-from agui_middleware.downgrades.chunks import expand_chunks
+from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.testing import decode_events
 from tests.clients.client import RELEASES, Client, Outcome, Run
 from tests.downgrades.cases import Case

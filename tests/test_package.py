@@ -167,5 +167,5 @@ def test_the_settings_of_the_readme_are_read(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "pyproject.toml").write_text(toml)
     monkeypatch.chdir(tmp_path)
     settings = Settings()
-    assert settings.unadvertised == ClientVersion(0, 0, 58)
+    assert settings.default_client == ClientVersion(0, 0, 58)
     assert [(route.path, route.visibility) for route in settings.routes] == [("/public/{name}", "hidden")]

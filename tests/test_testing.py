@@ -3,9 +3,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.event import MalformedEvent
-from agui_middleware.filters import touches
+from agui_middleware.filters import handles
 from agui_middleware.filters.contract import Loss
+from agui_middleware.protocol.event import MalformedEvent
 from agui_middleware.testing import decode_events, encode_events, run_filter
 
 Events = AsyncIterator[Event]
@@ -39,11 +39,11 @@ async def test_the_context_is_what_was_asked_for(client: str | ClientVersion) ->
     await run_filter(looks, EVENTS, client=client, scope={"path": "/agent"}, losses=losses)
     await run_filter(without_debug, [*EVENTS, *EVENTS], losses=losses)
     assert (seen[0].client, seen[0].scope) == (ClientVersion(0, 0, 58), {"path": "/agent"})
-    assert [loss.shape for loss in losses] == ["debug"]
+    assert [loss.feature for loss in losses] == ["debug"]
 
 
 async def test_run_filter_raises_what_a_filter_raises() -> None:
-    @touches("CUSTOM")
+    @handles("CUSTOM")
     async def fails(events: Events, _: Context) -> Events:
         async for _event in events:
             raise ZeroDivisionError

@@ -3,10 +3,10 @@
 import logging
 
 from agui_middleware.agent_events.models import AgentEvent, RunOutcome
-from agui_middleware.agent_events.outcomes import FAILED, failure, success
 from agui_middleware.agent_events.run import Run
+from agui_middleware.agent_events.run_emitter import AGUIEvent, NewId, Outbox, Voice
+from agui_middleware.agent_events.run_ends import FAILED, failure, success
 from agui_middleware.agent_events.usage import Ledger
-from agui_middleware.agent_events.voice import AGUIEvent, NewId, Outbox, Voice
 
 PROTOCOL_VERSION = "1.0"
 """What this producer speaks, whatever the request says it speaks itself."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agui_middleware.agent_events.models import ToolCall, ToolResult
-from agui_middleware.agent_events.voice import Voice
+from agui_middleware.agent_events.run_emitter import Voice
 
 
 @dataclass(slots=True, eq=False)

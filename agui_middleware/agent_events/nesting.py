@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from agui_middleware.agent_events.attribution import whose
 from agui_middleware.agent_events.calls import Call, Calls
 from agui_middleware.agent_events.models import Done, Nested, RunOutcome, ToolResult
+from agui_middleware.agent_events.run_emitter import Voice
 from agui_middleware.agent_events.subagent import Subagent
-from agui_middleware.agent_events.voice import Voice
 
 if TYPE_CHECKING:
     from agui_middleware.agent_events.run import Run

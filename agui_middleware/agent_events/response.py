@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from agui_middleware.agent_events.models import AgentEvent
+from agui_middleware.agent_events.run_emitter import AGUIEvent, NewId
 from agui_middleware.agent_events.to_agui import to_agui
-from agui_middleware.agent_events.voice import AGUIEvent, NewId
 
 try:
     from ag_ui.core import RunAgentInput

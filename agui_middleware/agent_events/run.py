@@ -21,9 +21,9 @@ from agui_middleware.agent_events.models import (
     TurnUsage,
 )
 from agui_middleware.agent_events.nesting import Children
+from agui_middleware.agent_events.run_emitter import Voice
 from agui_middleware.agent_events.turns import Turns
 from agui_middleware.agent_events.usage import Ledger
-from agui_middleware.agent_events.voice import Voice
 
 TOOL_DENIED: Final = "agent.tool_denied"
 """CUSTOM event of a refused call; value `{"name": str, "reason": str}`."""

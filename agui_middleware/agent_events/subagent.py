@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from agui_middleware.agent_events.calls import Call
 from agui_middleware.agent_events.models import AgentEvent, RunOutcome, ToolResult
-from agui_middleware.agent_events.outcomes import UNFINISHED, failure, success
+from agui_middleware.agent_events.run_ends import UNFINISHED, failure, success
 
 if TYPE_CHECKING:
     from agui_middleware.agent_events.run import Run

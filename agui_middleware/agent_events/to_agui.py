@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from agui_middleware.agent_events.agent import Agent
 from agui_middleware.agent_events.models import AgentEvent
-from agui_middleware.agent_events.voice import AGUIEvent, NewId
+from agui_middleware.agent_events.run_emitter import AGUIEvent, NewId
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from agui_middleware.agent_events.voice import Voice
+from agui_middleware.agent_events.run_emitter import Voice
 
 logger: logging.Logger = logging.getLogger(__name__)
 

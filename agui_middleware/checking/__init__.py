@@ -7,10 +7,10 @@ from agui_middleware.checking.effect import Effect, effect
 from agui_middleware.checking.misreadings import misreadings
 from agui_middleware.checking.recorded import Finding, Unreadable, events_in, framing, is_ndjson
 from agui_middleware.checking.refusals import refusals
-from agui_middleware.client import ClientVersion, known
-from agui_middleware.errors import WIRE_FAULTS, run_error
-from agui_middleware.event import Event
-from agui_middleware.plan import make_plan
+from agui_middleware.config.plan import make_plan
+from agui_middleware.protocol.errors import WIRE_FAULTS, run_error
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.releases import ClientVersion, nearest_release
 
 __all__ = ["Finding", "Report", "Unreadable", "Verdict", "check"]
 
@@ -52,7 +52,7 @@ async def check(recording: bytes, client: ClientVersion | None, visibility: str 
     what every release refuses is not looked for, and neither is what an old one merely does not keep, such as metadata.
     Raises `Unreadable` where the recording holds what is no event.
     """
-    client = None if client is None else known(client)
+    client = None if client is None else nearest_release(client)
     events = events_in(recording)
     refused, misread = await refusals(events, client), await misreadings(events, client)
     if not is_ndjson(recording):

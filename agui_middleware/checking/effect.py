@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from agui_middleware.event import Event, as_id
+from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context, Loss
-from agui_middleware.filters.tap import tapped
-from agui_middleware.lanes import ID_OF, Lanes
-from agui_middleware.plan import Plan
+from agui_middleware.protocol.chunk_lanes import ID_OF, Lanes
+from agui_middleware.protocol.event import Event, as_id
+from agui_middleware.stream.drive import run_filters
 
 Key: TypeAlias = tuple[str, str | None, str | None, str | None]
 
@@ -44,7 +44,7 @@ class Effect:
 async def effect(events: Sequence[Event], plan: Plan) -> Effect:
     """What `plan` makes of `events`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included."""
     told = Effect()
-    left = await tapped(events, plan.composition, Context(plan.client, on_loss=told.losses.append))
+    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=told.losses.append))
     origins = _origins(events, left)
     changed = {place for event, place in origins if place is not None and event is not events[place]}
     leaving = {place for _, place in origins}

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
-from agui_middleware.checking.chunks import Piece, expanded, first_misplaced
+from agui_middleware.checking.misread_chunks import Piece, expanded, first_misplaced
 from agui_middleware.checking.recorded import Finding
 from agui_middleware.checking.rules import READS_THINKING
-from agui_middleware.client import ClientVersion
-from agui_middleware.downgrades import Downgrade, needed_by
-from agui_middleware.event import Event, EventType
+from agui_middleware.downgrades import Downgrade, downgrades_for
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.tap import composed, tapped
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.stream.drive import compose, run_filters
 
 # Rows that change the events which are misread without them, and the types of those that tell so: all, or those that begin
 # again what the row keeps open from its first end on. Not among them are rows that a client refuses without, those that take
@@ -43,12 +44,12 @@ async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> 
         return []
     pieces = await expanded(events, client)
     found = []
-    for row in needed_by(client):
+    for row in downgrades_for(client):
         place = await _first_misread(pieces, row, client)
         if row.name == "chunks":
             place = await first_misplaced(events, client)
         if place is not None:
-            found.append(Finding(place, events[place], row.name, row.why, row.since))
+            found.append(Finding(place, events[place], row.name, row.symptom, row.fixed_in))
     return sorted(found, key=lambda finding: finding.place)
 
 
@@ -56,6 +57,6 @@ async def _first_misread(pieces: Sequence[Piece], row: Downgrade, client: Client
     types = MISREAD_AS_CHANGED.get(row.name)
     if types is None or row.filter is None or (row.name == "thinking" and client == READS_THINKING):
         return None
-    left = await tapped([piece.event for piece in pieces], composed(row.filter), Context(client))
+    left = await run_filters([piece.event for piece in pieces], compose(row.filter), Context(client))
     changed = (p.place for p, out in zip(pieces, left, strict=False) if out != [p.event] and p.event.type in types)
     return next(changed, None)

@@ -6,9 +6,9 @@ framing to be looked at.
 
 from typing import Final, NamedTuple
 
-from agui_middleware.client import ClientVersion
-from agui_middleware.event import Event, MalformedEvent
-from agui_middleware.sse import Decoder, Frame, encode
+from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.stream.sse import Decoder, Frame, encode
 
 BOM: Final = b"\xef\xbb\xbf"
 _NO_OBJECT: Final = "rejects a frame that is not one JSON object in `data:` lines with LF LF behind it"

@@ -8,15 +8,15 @@ text without its start for one, is nobody's downgrade and not looked for.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from agui_middleware.checking.chunks import Piece, expanded
+from agui_middleware.checking.misread_chunks import Piece, expanded
 from agui_middleware.checking.recorded import Finding
 from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED, VERIFIED_AS_CHANGED
-from agui_middleware.client import ClientVersion
-from agui_middleware.downgrades import Downgrade, needed_by
+from agui_middleware.downgrades import Downgrade, downgrades_for
 from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT, known_types
-from agui_middleware.event import Event
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.tap import composed, tapped
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.stream.drive import compose, run_filters
 
 _FIRST_WITH_ECHO: Final = ClientVersion(0, 0, 41)
 
@@ -32,11 +32,11 @@ async def refusals(events: Sequence[Event], client: ClientVersion | None) -> lis
     decoded = [Piece(place, event) for place, event in enumerate(events)]
     verified = await expanded(events, client)
     found = list(_unknown_types(events, client))
-    for row in needed_by(client):
+    for row in downgrades_for(client):
         pieces = decoded if row.name in DECODED or row.name in DECODED_AS_CHANGED else verified
         place = await _first_refused(pieces, client, row)
         if place is not None:
-            found.append(Finding(place, events[place], row.name, row.why, row.since))
+            found.append(Finding(place, events[place], row.name, row.symptom, row.fixed_in))
     return sorted(found, key=lambda finding: finding.place)
 
 
@@ -58,7 +58,7 @@ async def _first_refused(pieces: Sequence[Piece], client: ClientVersion, row: Do
         return next((piece.place for piece in pieces if refuses(piece.event)), None)
     if row.filter is None or row.name not in DECODED_AS_CHANGED | VERIFIED_AS_CHANGED:
         return None
-    left = await tapped([piece.event for piece in pieces], composed(row.filter), Context(client))
+    left = await run_filters([piece.event for piece in pieces], compose(row.filter), Context(client))
     changed = (piece for piece, out in zip(pieces, left, strict=False) if out != [piece.event])
     return next((piece.place for piece in changed if not _is_ignored(piece.event, client)), None)
 

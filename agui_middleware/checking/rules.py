@@ -7,10 +7,10 @@ A rule is begun for each stream and asked about each event in order: those of `D
 from collections.abc import Callable
 from typing import Any, Final
 
-from agui_middleware.client import ClientVersion
-from agui_middleware.event import UNSET, Event, JsonObject
-from agui_middleware.lanes import ID_OF
-from agui_middleware.messages import messages_of
+from agui_middleware.protocol.chunk_lanes import ID_OF
+from agui_middleware.protocol.event import UNSET, Event, JsonObject
+from agui_middleware.protocol.messages import messages_of
+from agui_middleware.protocol.releases import ClientVersion
 
 Refuses = Callable[[Event], bool]
 Rule = Callable[[ClientVersion], Refuses]
@@ -38,7 +38,7 @@ def binary_parts_without_place(_: ClientVersion) -> Refuses:
     def refuses(event: Event) -> bool:
         carried = messages_of(event) if event.type in ("MESSAGES_SNAPSHOT", "RUN_STARTED") else None
         messages = [message for message in carried or () if isinstance(message, JsonObject)]
-        return any(_is_refused(part) for message in messages for part in message.elements("content") or ())
+        return any(_is_refused(part) for message in messages for part in message.get_list("content") or ())
 
     return refuses
 

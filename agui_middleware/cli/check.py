@@ -12,8 +12,8 @@ import click
 from agui_middleware.checking import Finding, Report, Unreadable, Verdict
 from agui_middleware.checking import check as check_recording
 from agui_middleware.cli.parameters import Release
-from agui_middleware.client import ClientVersion
 from agui_middleware.filters import SubagentVisibility
+from agui_middleware.protocol.releases import ClientVersion
 
 
 @click.command()
@@ -59,7 +59,8 @@ def as_members(report: Report) -> dict[str, Any]:
         "middleware": None if effect is None else {type: asdict(fates) for type, fates in effect.fates.items()},
         "failure": None if report.failure is None else report.failure["code"],
         "lost": [
-            {"shape": loss.shape, "why": loss.why, "since": loss.since} for loss in (effect.losses if effect else ())
+            {"shape": loss.feature, "why": loss.reason, "since": loss.fixed_in}
+            for loss in (effect.losses if effect else ())
         ],
     }
 
@@ -113,4 +114,4 @@ def _effect_lines(report: Report) -> Iterator[str]:
     if report.effect.losses:
         yield "\nThe client goes without:"
     for loss in report.effect.losses:
-        yield f"  {loss.shape}: {loss.why}" + (f" (from {loss.since} on it is kept)" if loss.since else "")
+        yield f"  {loss.feature}: {loss.reason}" + (f" (from {loss.fixed_in} on it is kept)" if loss.fixed_in else "")

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agui_middleware.client import ClientVersion
+from agui_middleware.config.references import imported
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
-from agui_middleware.filters.reference import imported
+from agui_middleware.protocol.releases import ClientVersion
 
 if TYPE_CHECKING:  # generic in the newest click only
     ReleaseType = click.ParamType[ClientVersion | None]

@@ -8,9 +8,9 @@ import anyio
 import click
 
 from agui_middleware.cli.parameters import Importable, Release
-from agui_middleware.client import ClientVersion
 from agui_middleware.filters import Filter, SubagentVisibility
-from agui_middleware.recording import rewrite as rewrite_stream
+from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.stream.recording import rewrite as rewrite_stream
 
 # The unit in which a pipe hands over what has come; a whole event is written before the next is read.
 _CHUNK = 64 * 1024

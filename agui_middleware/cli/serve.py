@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from pydantic_settings import PyprojectTomlConfigSettingsSource, SettingsError, TomlConfigSettingsSource
 from starlette.types import ASGIApp
 
+from agui_middleware.asgi.middleware import AGUIMiddleware
 from agui_middleware.cli.parameters import search_working_directory
-from agui_middleware.middleware import AGUIMiddleware
-from agui_middleware.settings import Settings
+from agui_middleware.config.settings import Settings
 
 _OPTIONS = (
     click.option(

@@ -19,14 +19,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.agent_events import AgentEvent, agent_endpoint, to_agui
 from agui_middleware.agent_events.response import frames
+from agui_middleware.asgi.middleware import AGUIMiddleware
 from agui_middleware.checking.recorded import Unreadable, as_stream
-from agui_middleware.client import RELEASES, ClientVersion
-from agui_middleware.demo.agent import Sample
+from agui_middleware.config.routes import Route
+from agui_middleware.config.settings import Settings
+from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.filters import SubagentVisibility
-from agui_middleware.middleware import AGUIMiddleware
-from agui_middleware.settings import Route, Settings
-from agui_middleware.sse import encode
+from agui_middleware.protocol.releases import RELEASES, ClientVersion
+from agui_middleware.stream.sse import encode
 
 VISIBILITIES = ["auto", *map(str, SubagentVisibility)]
 CLIENTS = ["current", *map(str, reversed(RELEASES))]

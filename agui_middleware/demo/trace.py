@@ -4,14 +4,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Final
 
-from agui_middleware import sse
-from agui_middleware.client import ClientVersion, known
-from agui_middleware.demo.journal import ENDED, Journal
-from agui_middleware.demo.unprotected import Rejection, Unprotected
-from agui_middleware.event import Event, MalformedEvent
-from agui_middleware.plan import make_plan
-from agui_middleware.settings import Settings
-from agui_middleware.stream import Stream
+from agui_middleware.config.plan import make_plan
+from agui_middleware.config.settings import Settings
+from agui_middleware.demo.event_log import ENDED, Journal
+from agui_middleware.demo.without_middleware import Rejection, Unprotected
+from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.releases import ClientVersion, nearest_release
+from agui_middleware.stream import sse
+from agui_middleware.stream.rewriter import Stream
 
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
 
@@ -35,7 +35,7 @@ async def trace(
 
     `stream` is closed with the trace. Raises `ValueError` where `visibility` is none.
     """
-    tracer = Tracer(None if client is None else known(client), visibility)
+    tracer = Tracer(None if client is None else nearest_release(client), visibility)
     async with aclosing(stream), aclosing(tracer):
         yield tracer.plan()
         async for chunk in stream:
@@ -63,7 +63,7 @@ class Tracer:
         plan = self._journal.plan
         reasons = {reason.name: reason._asdict() for reason in (*(one.reason for one in self._journal.watched), ENDED)}
         client = "current" if plan.client is None else str(plan.client)
-        return {"client": client, "visibility": plan.visibility, "summary": plan.summary, "reasons": reasons}
+        return {"client": client, "visibility": plan.visibility, "summary": plan.header_value, "reasons": reasons}
 
     async def take(self, chunk: bytes) -> list[Record]:
         """The records of the events that `chunk` completes."""
@@ -76,7 +76,7 @@ class Tracer:
         await self._stream.finish()
         if self._outputs:
             records.append(self._record(None, "added"))
-        losses = [{"shape": loss.shape, "why": loss.why, "since": loss.since} for loss in self._journal.losses]
+        losses = [{"shape": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses]
         return [*records, *_rejected(await self._unprotected.finish()), {"losses": losses}]
 
     async def aclose(self) -> None:

@@ -7,31 +7,31 @@ value that is not empty: the duties are those of AG-UI's page on versioning.
 
 from functools import cache
 
-from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.guard import TOLERANT, guard
 from agui_middleware.downgrades.table import DOWNGRADES, SUBAGENTS
 from agui_middleware.filters.contract import Filter
+from agui_middleware.protocol.releases import ClientVersion
 
-__all__ = ["DOWNGRADES", "SUBAGENTS", "Difference", "Downgrade", "filters_for", "needed_by"]
+__all__ = ["DOWNGRADES", "SUBAGENTS", "Difference", "Downgrade", "build_pipeline", "downgrades_for"]
 
 
 @cache
-def needed_by(client: ClientVersion | None) -> tuple[Downgrade, ...]:
+def downgrades_for(client: ClientVersion | None) -> tuple[Downgrade, ...]:
     """The rows that `client` needs, in order; none for a client that reads everything (`None`)."""
     if client is None:
         return ()
     parse = ClientVersion.parse
-    return tuple(row for row in DOWNGRADES if parse(row.oldest) <= client < parse(row.since))
+    return tuple(row for row in DOWNGRADES if parse(row.broken_since) <= client < parse(row.fixed_in))
 
 
-def filters_for(client: ClientVersion | None, visibility: list[Filter], *, lowered: bool) -> list[Filter]:
+def build_pipeline(client: ClientVersion | None, visibility: list[Filter], *, lowered: bool) -> list[Filter]:
     """The downgrades for `client`, around the filters of what it sees of subagents.
 
     `lowered`: that is less than the route shows to others, and a loss to be reported.
     """
-    rows = [row for row in needed_by(client) if lowered or row is not SUBAGENTS]
-    before = [row.filter for row in rows if row.filter is not None and row.needs_tags]
-    after = [row.filter for row in rows if row.filter is not None and not row.needs_tags]
+    rows = [row for row in downgrades_for(client) if lowered or row is not SUBAGENTS]
+    before = [row.filter for row in rows if row.filter is not None and row.before_visibility]
+    after = [row.filter for row in rows if row.filter is not None and not row.before_visibility]
     last = [guard(client)] if client is not None and client < TOLERANT else []
     return [*before, *visibility, *after, *last]

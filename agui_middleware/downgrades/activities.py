@@ -5,12 +5,12 @@ Up to 0.0.40 a client knows neither their events nor messages of their role, and
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_messages
 
 
-@touches("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "MESSAGES_SNAPSHOT")
+@handles("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "MESSAGES_SNAPSHOT")
 async def without_activities(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop activities, and the messages that restate them."""
 
@@ -22,6 +22,6 @@ async def without_activities(events: AsyncIterator[Event], context: Context) -> 
 
     async for event in events:
         if event.head.type == "MESSAGES_SNAPSHOT":
-            yield edit_messages(event, keep) if event.mentions(b'"activity"') else event
+            yield edit_messages(event, keep) if event.may_contain(b'"activity"') else event
         else:
             context.lost("activities", "what an agent shows of its progress", "0.0.41")

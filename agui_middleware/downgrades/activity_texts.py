@@ -7,9 +7,9 @@ message of its own.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, Each, each, overlook, touches
+from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.filters.contract import Context, Each, handles, overlook, per_event
+from agui_middleware.protocol.event import Event
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
 _CONTENTS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT")
@@ -18,10 +18,10 @@ _START, _CONTENT, _CHUNK = (f"REASONING_MESSAGE_{part}" for part in ("START", "C
 _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
-@each(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
+@per_event(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
 def without_activity_texts(_: Context) -> Each:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
-    roster = Roster(None)
+    roster = ClientMessages(None)
     dropped: set[tuple[str, str]] = set()
 
     def show(event: Event) -> Event | None:
@@ -43,14 +43,14 @@ def without_activity_texts(_: Context) -> Each:
     return show
 
 
-@touches(*OPENERS, *OTHERS, *_OTHER_CHUNKS, _CONTENT, _CHUNK, dozes=True)
+@handles(*OPENERS, *OTHERS, *_OTHER_CHUNKS, _CONTENT, _CHUNK, dozes=True)
 async def without_activity_reasoning(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 
     Its opening and its end stay: they close the chunks that 0.0.59, unlike the releases before it, puts together itself.
     Content closes them too, so what may do so becomes another opening: 0.0.59 reads as many as come.
     """
-    roster = Roster(None)
+    roster = ClientMessages(None)
     closed: set[str | None] = set()  # the subagents whose chunks are
     overlook(events, _OTHER_CHUNKS)
     async for event in events:

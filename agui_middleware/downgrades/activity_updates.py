@@ -6,11 +6,11 @@ client's own to them. What the snapshot says of it follows as an event.
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
 
 
-@touches("MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")
+@handles("MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")
 async def with_activity_updates(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Send an ACTIVITY_SNAPSHOT for each activity in a snapshot.
 
@@ -21,7 +21,7 @@ async def with_activity_updates(events: AsyncIterator[Event], _: Context) -> Asy
         id = event.head.messageId
         if event.head.type == "MESSAGES_SNAPSHOT":
             yield event
-            updates = list(_updates(event)) if event.mentions(b'"activity"') else []
+            updates = list(_updates(event)) if event.may_contain(b'"activity"') else []
             sent = {update.head.messageId: update.raw for update in updates}
             for update in updates:
                 yield update
@@ -30,7 +30,7 @@ async def with_activity_updates(events: AsyncIterator[Event], _: Context) -> Asy
 
 
 def _updates(snapshot: Event) -> Iterator[Event]:
-    for message in snapshot.elements("messages") or ():
+    for message in snapshot.get_list("messages") or ():
         if isinstance(message, JsonObject) and message.get("role") == "activity" and isinstance(message.get("id"), str):
             members = {name: value for name, value in message.members().items() if name in ("activityType", "content")}
             update = snapshot.replace(type="ACTIVITY_SNAPSHOT", messageId=message["id"], **members)

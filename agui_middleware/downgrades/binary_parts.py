@@ -8,17 +8,17 @@ client would reject the run. The null that agents write for the `metadata` of a 
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.client import ClientVersion
 from agui_middleware.downgrades.content_parts import is_media
-from agui_middleware.event import UNSET, Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_elements, edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import UNSET, Event, JsonObject
+from agui_middleware.protocol.messages import edit_elements, edit_messages
+from agui_middleware.protocol.releases import ClientVersion
 
 _MEDIA_PARTS: Final = ClientVersion(0, 0, 49)
 _PLACES: Final = ("data", "url", "id")
 
 
-@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Turn `binary` parts into media parts, from 0.0.49 on; leave out what mirrors one, and what is neither.
 
@@ -26,13 +26,13 @@ async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncI
     """
     turns = context.client is None or context.client >= _MEDIA_PARTS
     async for event in events:
-        if event.mentions(b'"binary"', b"null"):
+        if event.may_contain(b'"binary"', b"null"):
             event = edit_messages(event, lambda message: _edit(message, turns, context))
         yield event
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:
-    media = [part for part in message.elements("content") or () if isinstance(part, JsonObject) and is_media(part)]
+    media = [part for part in message.get_list("content") or () if isinstance(part, JsonObject) and is_media(part)]
 
     def edit(part: JsonObject) -> JsonObject | None:
         if part.get("type") != "binary":
@@ -72,7 +72,7 @@ def _modern(part: JsonObject) -> dict[str, Any] | None:
 
 def _mirrors(modern: dict[str, Any], part: JsonObject) -> bool:
     """Whether a media part says all that the `modern` form of a binary one says: agents send both, for old clients."""
-    source, metadata = part.object("source"), part.object("metadata")
+    source, metadata = part.get_object("source"), part.get_object("metadata")
     if part["type"] != modern["type"] or source is None:
         return False
     name = None if metadata is None else metadata.get("filename")

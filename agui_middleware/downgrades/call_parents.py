@@ -8,16 +8,16 @@ under the call's id, where the parent is not an assistant's.
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_messages
+from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.messages import edit_messages
 
 
-@touches(*OPENERS, *OTHERS)
+@handles(*OPENERS, *OTHERS)
 async def without_older_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off calls that the client would attach to another message, so that they get their own."""
-    roster, own = Roster(context.client), _Own()
+    roster, own = ClientMessages(context.client), _Own()
     async for event in events:
         if event.head.type == "TOOL_CALL_START":
             parent = event.head.parentMessageId

@@ -2,8 +2,8 @@
 
 from typing import Final, TypeVar
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.messages import Edit, edit_elements, edit_messages
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import Edit, edit_elements, edit_messages
 
 Holder = TypeVar("Holder", bound=JsonObject)
 
@@ -26,7 +26,7 @@ def joined(holder: Holder) -> tuple[Holder, bool]:
 
     The same object where its content is no list of parts, or holds one that no client reads.
     """
-    parts = holder.elements("content")
+    parts = holder.get_list("content")
     if parts is None or not all(map(_is_well_formed, parts)):
         return holder, False
     texts = [part["text"] for part in parts if part.get("type") == "text"]

@@ -1,10 +1,10 @@
 """Content that adds nothing. Before 0.0.50 a client rejects an empty `delta` of a text while it decodes the event."""
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, Each, each
+from agui_middleware.filters.contract import Context, Each, per_event
+from agui_middleware.protocol.event import Event
 
 
-@each("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
+@per_event("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
 def without_empty_deltas(_: Context) -> Each:
     """Drop it."""
 

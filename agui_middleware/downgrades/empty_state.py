@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec import Raw
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 _LARGEST = 16  # bytes of a snapshot that is read; no number that somebody writes for zero is longer
 
 
-@touches("STATE_SNAPSHOT", "STATE_DELTA")
+@handles("STATE_SNAPSHOT", "STATE_DELTA")
 async def with_empty_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Send the state `{}` before a snapshot that the client takes for none."""
     empty = False

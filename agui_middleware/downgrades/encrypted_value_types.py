@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from agui_middleware.downgrades.content_parts import Holder
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_elements, edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_elements, edit_messages
 
 _TYPE: Final = "encryptedValueType"
 _WORD: Final = _TYPE.encode()
 
 
-@touches("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def without_encrypted_value_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `encryptedValueType` off the event, and off messages and their tool calls."""
 
@@ -29,7 +29,7 @@ async def without_encrypted_value_types(events: AsyncIterator[Event], context: C
         return message if message.get("role") == "activity" else edit_elements(untype(message), "toolCalls", untype)
 
     async for event in events:
-        if not event.mentions(_WORD):
+        if not event.may_contain(_WORD):
             yield event
         elif event.head.type == "REASONING_ENCRYPTED_VALUE":
             yield untype(event)

@@ -6,19 +6,19 @@ it in the next run.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import messages_of
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import messages_of
 
 _WHY = "values that a model gave the client to keep, and will not get back"
 
 
-@touches("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def without_encrypted_values(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop REASONING_ENCRYPTED_VALUE. Those in messages stay: the client leaves them out itself."""
     async for event in events:
         sent = event.head.type == "REASONING_ENCRYPTED_VALUE"
-        if sent or (event.mentions(b"encryptedValue") and any(map(_is_encrypted, messages_of(event) or ()))):
+        if sent or (event.may_contain(b"encryptedValue") and any(map(_is_encrypted, messages_of(event) or ()))):
             context.lost("encrypted values", _WHY, "0.0.45")
         if not sent:
             yield event
@@ -28,4 +28,4 @@ def _is_encrypted(holder: object) -> bool:
     """Whether a message, or a call in it, has an encrypted value."""
     if not isinstance(holder, JsonObject):
         return False
-    return "encryptedValue" in holder or any(map(_is_encrypted, holder.elements("toolCalls") or ()))
+    return "encryptedValue" in holder or any(map(_is_encrypted, holder.get_list("toolCalls") or ()))

@@ -7,20 +7,20 @@ posts that part back with its next run, and an agent of today rejects it: the pa
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
 
 
-@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def without_file_sources(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop the parts of messages whose source is a file."""
 
     def keep(part: JsonObject) -> JsonObject | None:
-        source = part.object("source") if is_media(part) else None
+        source = part.get_object("source") if is_media(part) else None
         if source is None or source.get("type") != "file":
             return part
         context.lost("file sources", "media that a message names by a provider's handle", "1.0.0")
         return None
 
     async for event in events:
-        yield edit_parts(event, keep) if event.mentions(b'"file"') else event
+        yield edit_parts(event, keep) if event.may_contain(b'"file"') else event

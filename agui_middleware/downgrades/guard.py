@@ -5,9 +5,10 @@ Before 1.0.0 a client rejects an event of an unknown type while it decodes it, a
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.client import ClientVersion
-from agui_middleware.event import Event, EventType
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
+from agui_middleware.filters.contract import EVERYTHING, Context, Filter, handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.releases import ClientVersion
 
 # The first release that reads a type; those not named here are read by all.
 KNOWN_SINCE: dict[str, str] = {
@@ -31,7 +32,7 @@ def guard(client: ClientVersion) -> Filter:
     """The filter that drops the event types that `client` does not know."""
     known = known_types(client)
 
-    @touches(EVERYTHING, beside=known)
+    @handles(EVERYTHING, except_=known)
     async def drop_unknown_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
         async for event in events:
             if event.type in known:

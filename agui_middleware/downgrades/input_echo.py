@@ -7,12 +7,12 @@ message would double what the client has: neither is worth it.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import messages_of
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.messages import messages_of
 
 
-@touches("RUN_STARTED")
+@handles("RUN_STARTED")
 async def report_input_echo(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Report the loss of messages that an input echo may bring; change nothing."""
     async for event in events:

@@ -5,12 +5,12 @@
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_object
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_object
 
 
-@touches("RUN_STARTED")
+@handles("RUN_STARTED")
 async def with_input_lists(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Add the lists that an input echo leaves out, empty."""
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from agui_middleware.errors import EventTooLarge
-from agui_middleware.event import Event, EventType, JsonObject
-from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
-from agui_middleware.messages import edit_elements, edit_messages, edit_object, messages_of
+from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.protocol.errors import EventTooLarge
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.messages import edit_elements, edit_messages, edit_object, messages_of
 
 Key = tuple[str, str]
 
@@ -206,7 +207,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-@touches(EVERYTHING, beside=frozenset({"RAW"}), dozes=True)
+@handles(EVERYTHING, except_=frozenset({"RAW"}), dozes=True)
 async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
 

@@ -6,15 +6,15 @@ reads as one that succeeded.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("RUN_FINISHED")
+@handles("RUN_FINISHED")
 async def report_outcomes(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Report the loss of an outcome other than success; change nothing."""
     async for event in events:
-        outcome = event.object("outcome")
+        outcome = event.get_object("outcome")
         if outcome is not None and outcome.get("type") in ("interrupt", "cancelled"):
             context.lost("interrupts", "that the run waits for an answer, or was cancelled", "0.0.54")
         yield event

@@ -7,10 +7,10 @@ before 0.0.45, activities before 0.0.41 and results before 0.0.30, gives it a me
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.client import ClientVersion
-from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.releases import ClientVersion
 
 _FIRST_WITH: Final = {
     "reasoning": ClientVersion(0, 0, 45),
@@ -19,11 +19,11 @@ _FIRST_WITH: Final = {
 }
 
 
-@touches(*OPENERS, *OTHERS)
+@handles(*OPENERS, *OTHERS)
 async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off a call whose parent the client does not get."""
     lost = [role for role, first in _FIRST_WITH.items() if context.client is not None and context.client < first]
-    roster = Roster(None)
+    roster = ClientMessages(None)
     async for event in events:
         parent = event.head.parentMessageId
         if event.head.type == "TOOL_CALL_START" and isinstance(parent, str) and roster.roles.get(parent) in lost:

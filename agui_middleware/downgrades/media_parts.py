@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
 
 _MIME_TYPE: Final = {
     "image": "image/*",
@@ -20,12 +20,12 @@ _MIME_TYPE: Final = {
 _SOURCES: Final = ("data", "url")  # and the members of a binary part in which their values stand
 
 
-@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def media_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Turn the media of messages into `binary` parts. A part without a value would be rejected, and goes."""
 
     def turn(part: JsonObject) -> JsonObject | None:
-        source = part.object("source") if is_media(part) else None
+        source = part.get_object("source") if is_media(part) else None
         if source is None or not _is_well_formed(source):
             return part
         if part.get("metadata") not in (None, metadata := _kept(part.get("metadata"))):
@@ -36,7 +36,7 @@ async def media_as_binary(events: AsyncIterator[Event], context: Context) -> Asy
         return JsonObject({"type": "binary", "mimeType": mime_type, source["type"]: source["value"], **metadata})
 
     async for event in events:
-        yield edit_parts(event, turn) if event.mentions(b'"source"') else event
+        yield edit_parts(event, turn) if event.may_contain(b'"source"') else event
 
 
 def _is_well_formed(source: JsonObject) -> bool:

@@ -5,11 +5,11 @@ Before 0.0.48 a client ignores it in TEXT_MESSAGE_START. A snapshot that restate
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("TEXT_MESSAGE_START")
+@handles("TEXT_MESSAGE_START")
 async def report_names(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Report the loss of names; change nothing."""
     async for event in events:

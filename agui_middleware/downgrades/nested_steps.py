@@ -7,11 +7,11 @@ one while the first is open.
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("STEP_STARTED", "STEP_FINISHED")
+@handles("STEP_STARTED", "STEP_FINISHED")
 async def one_step_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop the steps that begin while another one is open."""
     open: Any = None

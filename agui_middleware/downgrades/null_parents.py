@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("TOOL_CALL_START")
+@handles("TOOL_CALL_START")
 async def without_null_parents(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Take it off TOOL_CALL_START."""
     async for event in events:

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_object
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_object
 
 # By event, the outcomes that are read, and the members that they may have beside their type.
 _READ: Final[dict[str, dict[str, frozenset[str]]]] = {
@@ -24,7 +24,7 @@ _READ: Final[dict[str, dict[str, frozenset[str]]]] = {
 _DERIVED: Final = "pendingToolCallIds"
 
 
-@touches("RUN_FINISHED", "SUBAGENT_FINISHED")
+@handles("RUN_FINISHED", "SUBAGENT_FINISHED")
 async def readable_outcomes(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop outcomes of other types, and from the others what they may not hold."""
     async for event in events:

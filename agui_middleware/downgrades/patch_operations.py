@@ -6,14 +6,14 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_elements
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_elements
 
 _OPERATIONS: Final = ("add", "remove", "replace", "move", "copy", "test")
 
 
-@touches("STATE_DELTA", "ACTIVITY_DELTA")
+@handles("STATE_DELTA", "ACTIVITY_DELTA")
 async def without_unknown_operations(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop the operations of a patch that are of another kind."""
 

@@ -5,11 +5,11 @@ Releases up to 0.0.30 did so. No later one does: the state that they predict is 
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("CUSTOM")
+@handles("CUSTOM")
 async def without_predicted_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Drop the event. These releases show no CUSTOM event to anybody, so nothing else is lost."""
     async for event in events:

@@ -6,18 +6,18 @@ older client declares nothing: AG-UI's page on versioning.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("RUN_STARTED")
+@handles("RUN_STARTED")
 async def without_protocol_version(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Take `protocolVersion` off RUN_STARTED."""
     async for event in events:
         yield event.without("protocolVersion")
 
 
-@touches("RUN_STARTED")
+@handles("RUN_STARTED")
 async def older_protocol_version(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Declare 1.0 in place of 1.1. What comes after 1.1 is not known here, and its declaration stays."""
     async for event in events:

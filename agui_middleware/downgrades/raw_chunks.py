@@ -5,11 +5,11 @@
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 
-@touches("TEXT_MESSAGE_CHUNK", "REASONING_MESSAGE_CHUNK")
+@handles("TEXT_MESSAGE_CHUNK", "REASONING_MESSAGE_CHUNK")
 async def with_empty_deltas(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Give such a chunk the empty `delta` that 1.0.0 reads in it."""
     async for event in events:

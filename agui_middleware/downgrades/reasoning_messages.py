@@ -5,12 +5,12 @@ Before 0.0.45 a client rejects a snapshot or an input echo that holds one.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_messages
 
 
-@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def without_reasoning_messages(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop messages of the role `reasoning`."""
 
@@ -21,4 +21,4 @@ async def without_reasoning_messages(events: AsyncIterator[Event], context: Cont
         return None
 
     async for event in events:
-        yield edit_messages(event, keep) if event.mentions(b'"reasoning"') else event
+        yield edit_messages(event, keep) if event.may_contain(b'"reasoning"') else event

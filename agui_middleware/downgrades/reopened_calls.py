@@ -7,15 +7,15 @@ as it may be continued: its END leaves with its result, or with the end of the r
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
-from agui_middleware.messages import calls_of, messages_of
+from agui_middleware.filters.contract import TOKENS, Context, handles, overlook
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.messages import calls_of, messages_of
 
 _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")
 _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
 
 
-@touches(*_OF_A_CALL, *_OF_THE_RUN, dozes=True)
+@handles(*_OF_A_CALL, *_OF_THE_RUN, dozes=True)
 async def keep_calls_open(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold back the END of tool calls.
 

@@ -7,14 +7,14 @@ may be continued: its END leaves with the end of the run.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import messages_of
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import messages_of
 
 _TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
-@touches("TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "MESSAGES_SNAPSHOT", *_TERMINAL)
+@handles("TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "MESSAGES_SNAPSHOT", *_TERMINAL)
 async def keep_texts_open(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Hold back the END of texts.
 

@@ -7,12 +7,12 @@ run that brings a list. Its text parts are joined; media have no place in a stri
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import Holder, joined
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.messages import edit_messages
 
 
-@touches("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def join_result_parts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Join the text parts of tool results, the empty string where there are none."""
 

@@ -7,9 +7,9 @@ here a result shows where a snapshot restates it.
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.client import ClientVersion
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import TOKENS, Context, overlook, touches
+from agui_middleware.filters.contract import TOKENS, Context, handles, overlook
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.releases import ClientVersion
 
 _FIRST_TO_READ: Final = ClientVersion(0, 0, 30)
 _ENDS: Final = frozenset({"RUN_FINISHED", "RUN_ERROR"})
@@ -22,7 +22,7 @@ _TELLING: Final = (
 )
 
 
-@touches("TOOL_CALL_RESULT", *_TELLING, *_ENDS, dozes=True)
+@handles("TOOL_CALL_RESULT", *_TELLING, *_ENDS, dozes=True)
 async def without_results(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop results for a client that rejects them; report those that the application does not get."""
     reads = context.client is None or context.client >= _FIRST_TO_READ

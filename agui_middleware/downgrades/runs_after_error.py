@@ -8,9 +8,10 @@ messages in its input echo.
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.event import Event, EventType
-from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
-from agui_middleware.messages import messages_of
+from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.messages import messages_of
 
 # What opens something, with what closes it and the member that names it.
 _CLOSERS = {
@@ -25,7 +26,7 @@ _MEMBERS = dict(_CLOSERS.values())
 _OTHERS = frozenset(EventType) - _CLOSERS.keys() - _MEMBERS.keys() - {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"}
 
 
-@touches(EVERYTHING, dozes=True)
+@handles(EVERYTHING, dozes=True)
 async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None

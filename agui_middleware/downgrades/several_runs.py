@@ -6,13 +6,14 @@ runs of a stream become one, which ends as the last one does.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event, EventType
-from agui_middleware.filters.contract import EVERYTHING, Context, overlook, touches
+from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import EventType
 
 _OTHERS = frozenset(EventType) - {"RUN_FINISHED"}  # what is of interest only while a RUN_FINISHED is held back
 
 
-@touches(EVERYTHING, dozes=True)
+@handles(EVERYTHING, dozes=True)
 async def join_runs(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None

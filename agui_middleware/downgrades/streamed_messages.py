@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import msgspec
 
-from agui_middleware.client import ClientVersion
-from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import messages_of
+from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import messages_of
+from agui_middleware.protocol.releases import ClientVersion
 
 _FIRST_WITH_REASONING: Final = ClientVersion(0, 0, 45)
 _FIRST_TO_KEEP_ACTIVITIES: Final = ClientVersion(0, 0, 46)
 _LATER: Final = ("REASONING_MESSAGE_CONTENT", "REASONING_ENCRYPTED_VALUE", "ACTIVITY_DELTA")
 
 
-@touches(*OPENERS, *OTHERS, *_LATER)
+@handles(*OPENERS, *OTHERS, *_LATER)
 async def restate_streamed_messages(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Add to a snapshot the messages that the client would delete, and send the patches of activities behind it again.
 
@@ -64,7 +64,7 @@ class Streamed:
         self._context = context
         self._roles = {"reasoning"} if client is None or client >= _FIRST_WITH_REASONING else set()
         self._roles |= set() if client is None or client >= _FIRST_TO_KEEP_ACTIVITIES else {"activity"}
-        self._roster = Roster(client)
+        self._roster = ClientMessages(client)
         self._messages: dict[str, Message] = {}
         self._size = 0
 
@@ -86,7 +86,7 @@ class Streamed:
 
     def restated(self, snapshot: Event) -> Event:
         """The snapshot with the messages that it leaves out. From here on it says what they are."""
-        messages = snapshot.elements("messages")
+        messages = snapshot.get_list("messages")
         if messages is None:
             return snapshot
         said = [_role(message) for message in messages]

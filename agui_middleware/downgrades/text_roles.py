@@ -4,21 +4,21 @@ Up to 0.0.36 a client rejects a TEXT_MESSAGE_START whose role is absent or not `
 assistant's. A text of another role has no place: as the assistant's it would be sent back as what the assistant said.
 """
 
-from agui_middleware.downgrades.roster import OPENERS, OTHERS, Roster
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, Each, each
+from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.filters.contract import Context, Each, per_event
+from agui_middleware.protocol.event import Event
 
 _FOREIGN = ("user", "system", "developer")
 _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 
 
-@each(*OPENERS, *OTHERS, *_CONTINUED)
+@per_event(*OPENERS, *OTHERS, *_CONTINUED)
 def assistant_texts(context: Context) -> Each:
     """Name the assistant's role, and drop the texts of others.
 
     A text that continues a message is of the role which that message had first.
     """
-    roster = Roster(None)
+    roster = ClientMessages(None)
     dropped: set[str] = set()  # the messages that are open, and not the assistant's
 
     def show(event: Event) -> Event | None:

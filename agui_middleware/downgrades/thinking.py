@@ -7,14 +7,14 @@ them and show nothing, and those before want each message inside a span.
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 _SPAN = ("THINKING_START", "THINKING_END")
 _MESSAGE = ("THINKING_TEXT_MESSAGE_START", "THINKING_TEXT_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_END")
 
 
-@touches(*_SPAN, *_MESSAGE)
+@handles(*_SPAN, *_MESSAGE)
 async def thinking_as_reasoning(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Turn THINKING_* into REASONING_*, as 1.0.0 does.
 

@@ -6,13 +6,14 @@ Up to 0.0.36 a client rejects THINKING_START, and wants it before any other of t
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.event import Event, EventType
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import EventType
 
 _DROPPED: Final = frozenset(type for type in EventType if type.startswith(("THINKING_", "REASONING_")))
 
 
-@touches(*_DROPPED)
+@handles(*_DROPPED)
 async def without_thinking(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop THINKING_* and REASONING_*."""
     async for event in events:

@@ -6,13 +6,13 @@ a change, and is none.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.event import Event
-from agui_middleware.filters.contract import Context, touches
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event
 
 _CHANGES = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"})
 
 
-@touches("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_DELTA", *_CHANGES)
+@handles("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_DELTA", *_CHANGES)
 async def touch_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Send an empty STATE_DELTA before the end of a run that changed nothing. The failure of a run that never began gets an
     empty RUN_STARTED, since nothing else may come first.

@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import MEDIA, is_media
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_elements, edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_elements, edit_messages
 
 _ROLES: Final = frozenset({"developer", "system", "assistant", "user", "tool", "activity", "reasoning"})
 _PARTS: Final = MEDIA | {"text", "binary"}
 _SOURCES: Final = frozenset({"data", "url", "file"})
 
 
-@touches("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def without_unknown_members(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop messages of an unknown role, and parts of messages that are of an unknown type or have an unknown source."""
 
@@ -38,7 +38,7 @@ async def without_unknown_members(events: AsyncIterator[Event], context: Context
 
 
 def _has_known_source(part: JsonObject) -> bool:
-    source = part.object("source") if is_media(part) else None
+    source = part.get_object("source") if is_media(part) else None
     return source is None or _known(source.get("type"), _SOURCES)
 
 

@@ -6,12 +6,12 @@ Up to 0.0.40 the content of a message is a string, and a client rejects the snap
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import joined
-from agui_middleware.event import Event, JsonObject
-from agui_middleware.filters.contract import Context, touches
-from agui_middleware.messages import edit_messages
+from agui_middleware.filters.contract import Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.messages import edit_messages
 
 
-@touches("MESSAGES_SNAPSHOT")
+@handles("MESSAGES_SNAPSHOT")
 async def join_user_parts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Join the text parts of user messages, the empty string where there are none."""
 

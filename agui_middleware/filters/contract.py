@@ -6,14 +6,14 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from agui_middleware.errors import EventTooLarge
-from agui_middleware.event import Event
-from agui_middleware.pump import Source
+from agui_middleware.protocol.errors import EventTooLarge
+from agui_middleware.protocol.event import Event
+from agui_middleware.stream.pump import Source
 
 if TYPE_CHECKING:
-    from agui_middleware.client import ClientVersion
-    from agui_middleware.filters.ownership import Ownership
-    from agui_middleware.settings import Route
+    from agui_middleware.config.routes import Route
+    from agui_middleware.protocol.ownership import Ownership
+    from agui_middleware.protocol.releases import ClientVersion
 
 logger: logging.Logger = logging.getLogger("agui_middleware")
 
@@ -44,18 +44,18 @@ class Context:
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
-        self.ownership: Ownership | None = None  # what `witness` has learned, for `hidden`
+        self.ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`
 
-    def lost(self, shape: str, why: str, since: str | None = None) -> None:
-        """Report that something was removed that the client would have shown: once a response and shape.
+    def lost(self, feature: str, reason: str, fixed_in: str | None = None) -> None:
+        """Report that something was removed that the client would have shown: once a response and feature.
 
-        `shape` names what was lost, `why` says for what reason, `since` is the first release of @ag-ui/client that
+        `feature` names what was lost, `reason` says why, `fixed_in` is the first release of @ag-ui/client that
         keeps it, if any. A removal that no client notices is not reported.
         """
-        if shape not in self._lost:
-            self._lost.add(shape)
+        if feature not in self._lost:
+            self._lost.add(feature)
             if self._on_loss is not None:
-                self._on_loss(Loss(shape, why, since, self))
+                self._on_loss(Loss(feature, reason, fixed_in, self))
 
     def hold(self, event: Event) -> None:
         """Count an event that a filter holds back, until it is `release`d.
@@ -73,31 +73,31 @@ class Context:
 
 
 class Loss:
-    """One report of `Context.lost`: `shape`, `why` and `since` as given there, and the `context`."""
+    """One report of `Context.lost`: `feature`, `reason` and `fixed_in` as given there, and the `context`."""
 
-    __slots__ = ("context", "shape", "since", "why")
+    __slots__ = ("context", "feature", "fixed_in", "reason")
 
-    def __init__(self, shape: str, why: str, since: str | None, context: Context) -> None:
-        self.shape: str = shape
-        self.why: str = why
-        self.since: str | None = since
+    def __init__(self, feature: str, reason: str, fixed_in: str | None, context: Context) -> None:
+        self.feature: str = feature
+        self.reason: str = reason
+        self.fixed_in: str | None = fixed_in
         self.context: Context = context
 
     @property
     def fields(self) -> dict[str, str | None]:
-        """The report as `route` (its path), `client`, `shape` and `since`: for log records and metrics."""
+        """The report as `route` (its path), `client`, `feature` and `fixed_in`: for log records and metrics."""
         route, client = self.context.route, self.context.client
         return {
             "route": None if route is None else route.path,
             "client": None if client is None else str(client),
-            "shape": self.shape,
-            "since": self.since,
+            "feature": self.feature,
+            "fixed_in": self.fixed_in,
         }
 
     def __str__(self) -> str:
-        kept = f"; @ag-ui/client {self.since} and newer keep it" if self.since else ""
+        kept = f"; @ag-ui/client {self.fixed_in} and newer keep it" if self.fixed_in else ""
         client = f" for @ag-ui/client {self.context.client}" if self.context.client else ""
-        return f"lost{client}: {self.shape}: {self.why}{kept}"
+        return f"lost{client}: {self.feature}: {self.reason}{kept}"
 
 
 Filter: TypeAlias = Callable[[AsyncIterator[Event], Context], AsyncIterator[Event]]
@@ -156,16 +156,16 @@ _F = TypeVar("_F", bound=Filter)
 EVERYTHING: Final = "*"
 
 
-def touches(*types: str, beside: frozenset[str] = frozenset(), dozes: bool = False) -> Callable[[_F], _F]:
+def handles(*types: str, except_: frozenset[str] = frozenset(), dozes: bool = False) -> Callable[[_F], _F]:
     """Declare the only event types that a filter looks at: the others pass it by, at no cost.
 
-    `EVERYTHING` stands for all types but those in `beside`. A filter that declares its types also promises to await
+    `EVERYTHING` stands for all types but those in `except_`. A filter that declares its types also promises to await
     nothing but its source, so that the events of one chunk may leave together, and to yield nothing before its first
     event. If it holds events back, those it does not look at overtake them. `dozes`: it calls `overlook`.
     """
 
     def declare(filter: _F) -> _F:
-        filter.touches = Touched(frozenset(types), beside, dozes)  # type: ignore[attr-defined]  # of the function
+        filter.handles = Touched(frozenset(types), except_, dozes)  # type: ignore[attr-defined]  # of the function
         return filter
 
     return declare
@@ -190,15 +190,15 @@ def overlook(events: AsyncIterator[Event], types: Collection[str]) -> None:
 Each: TypeAlias = Callable[[Event], Event | None]
 
 
-def each(*types: str, beside: frozenset[str] = frozenset()) -> Callable[[Callable[[Context], Each]], Filter]:
+def per_event(*types: str, except_: frozenset[str] = frozenset()) -> Callable[[Callable[[Context], Each]], Filter]:
     """A filter for which each event stands alone: a function that gives the event to pass on, or `None` to drop it.
 
     What is decorated is called once for a response, with its context, and gives the function. To call one costs a fifth
-    of what it costs to resume a generator. `types` and `beside` are those of `touches`.
+    of what it costs to resume a generator. `types` and `except_` are those of `handles`.
     """
 
     def declare(begin: Callable[[Context], Each]) -> Filter:
-        @touches(*types, beside=beside)
+        @handles(*types, except_=except_)
         @functools.wraps(begin)
         async def filter(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
             pass_on = begin(context)
@@ -214,15 +214,15 @@ def each(*types: str, beside: frozenset[str] = frozenset()) -> Callable[[Callabl
 
 
 class Touched:
-    """The event types that a filter looks at, as `touches` was told."""
+    """The event types that a filter looks at, as `handles` was told."""
 
-    __slots__ = ("_beside", "_types", "dozes", "named")
+    __slots__ = ("_except", "_types", "dozes", "named")
 
-    def __init__(self, types: frozenset[str], beside: frozenset[str], dozes: bool = False) -> None:
-        self._types, self._beside = types, beside
+    def __init__(self, types: frozenset[str], except_: frozenset[str], dozes: bool = False) -> None:
+        self._types, self._except = types, except_
         self.dozes: bool = dozes
         # Any type that is not among these is treated as every other such type.
-        self.named: frozenset[str] = types | beside
+        self.named: frozenset[str] = types | except_
 
     def __contains__(self, type: str) -> bool:
-        return type not in self._beside if EVERYTHING in self._types else type in self._types
+        return type not in self._except if EVERYTHING in self._types else type in self._types

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from agui_middleware.event import UNSET, Event, as_id
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
-from agui_middleware.filters.ownership import Ownership
-from agui_middleware.json_object import MalformedEvent, decode
-from agui_middleware.messages import calls_of, messages_of
+from agui_middleware.filters.contract import EVERYTHING, Context, Filter, handles
+from agui_middleware.protocol.event import UNSET, Event, as_id
+from agui_middleware.protocol.json_object import MalformedEvent, decode
+from agui_middleware.protocol.messages import calls_of, messages_of
+from agui_middleware.protocol.ownership import Ownership
 
 _POINTER: Final = re.compile(r"(/([^/~]|~[01])*)+")  # RFC 6901, but for the whole document
 
@@ -39,7 +39,7 @@ def promote_results(tools: Collection[str], *, path: str | None = None, subagent
         raise ValueError(f"path is a JSON pointer, such as '/plan', not {path!r}")
     promoted = frozenset(tools)
 
-    @touches(EVERYTHING)
+    @handles(EVERYTHING)
     async def promote(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
         owners = Ownership()
         names: dict[Any, Any] = {}  # of the tools that were called, by call
@@ -61,7 +61,7 @@ def _called(event: Event) -> Iterator[tuple[str | None, Any]]:
     if event.type in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
         for message in messages_of(event) or ():
             for call in calls_of(message):
-                function = call.object("function")
+                function = call.get_object("function")
                 if function is not None:
                     yield as_id(call.get("id")), function.get("name")
 

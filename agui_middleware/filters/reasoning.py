@@ -4,16 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
-from agui_middleware.downgrades.chunks import expand_chunks
-from agui_middleware.event import Event, EventType, JsonObject, as_id
-from agui_middleware.filters.contract import EVERYTHING, Context, touches
-from agui_middleware.messages import edit_messages
+from agui_middleware.filters.chunks import expand_chunks
+from agui_middleware.filters.contract import EVERYTHING, Context, handles
+from agui_middleware.protocol.event import Event, JsonObject, as_id
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.messages import edit_messages
 
 _REASONING = frozenset(type for type in EventType if type.startswith(("REASONING_", "THINKING_")))
 _ENCRYPTED = "REASONING_ENCRYPTED_VALUE"
 
 
-@touches(EVERYTHING)
+@handles(EVERYTHING)
 async def without_reasoning(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop reasoning: REASONING_* and THINKING_* events, messages of the role `reasoning` in snapshots and in the input
     echo, and their encrypted values.

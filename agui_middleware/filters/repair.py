@@ -20,14 +20,15 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Raw
 
-from agui_middleware.event import Event, EventType, JsonObject
-from agui_middleware.filters.contract import EVERYTHING, Context, touches
-from agui_middleware.messages import edit_elements, edit_object
+from agui_middleware.filters.contract import EVERYTHING, Context, handles
+from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.messages import edit_elements, edit_object
 
 Holder = TypeVar("Holder", bound=JsonObject)
 
 
-@touches(EVERYTHING)
+@handles(EVERYTHING)
 async def repair(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Leave out optional members that are null, in events and in the messages, inputs, outcomes and usage that they carry,
     and give REASONING_MESSAGE_START its role. Everything else passes as it is.

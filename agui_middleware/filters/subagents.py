@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator
 from enum import StrEnum
 
-from agui_middleware.event import UNSET, Event, EventType, JsonObject, MalformedEvent
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, Filter, each, touches
-from agui_middleware.filters.ownership import LIFECYCLE, Ownership, Steps
-from agui_middleware.lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lane, Lanes
-from agui_middleware.messages import edit_interrupts, edit_messages, edit_object
+from agui_middleware.filters.contract import EVERYTHING, Context, Each, Filter, handles, per_event
+from agui_middleware.protocol.chunk_lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lane, Lanes
+from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
+from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.messages import edit_interrupts, edit_messages, edit_object
+from agui_middleware.protocol.ownership import LIFECYCLE, Ownership, Steps
 
 _STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
 # What carries no attribution but its own tag, and is no step, no lifecycle event and no chunk: nearly every event.
@@ -46,14 +47,14 @@ class SubagentVisibility(StrEnum):
         return hidden
 
 
-@touches()
+@handles()
 async def attributed(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Let everything pass."""
     async for event in events:
         yield event
 
 
-@each(EVERYTHING)
+@per_event(EVERYTHING)
 def inline(_: Context) -> Each:
     """`SubagentVisibility.INLINE`."""
     steps, chunks = Steps(), Chunks()
@@ -74,7 +75,7 @@ def inline(_: Context) -> Each:
     return show
 
 
-async def witness(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def track_ownership(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Learn whose is what before a route's own filters drop what says so: first of all, where `hidden` comes behind them."""
     owners, chunks = Ownership(), Chunks()
     context.ownership = owners
@@ -87,7 +88,7 @@ async def witness(events: AsyncIterator[Event], context: Context) -> AsyncIterat
         yield event
 
 
-@each(EVERYTHING)
+@per_event(EVERYTHING)
 def hidden(context: Context) -> Each:
     """`SubagentVisibility.HIDDEN`."""
     owners, chunks = Ownership(context.ownership), Chunks()
@@ -105,7 +106,7 @@ def hidden(context: Context) -> Each:
         if owners.take(event):
             return None
         chunks.closed(type)
-        return untag(withhold(event, owners))
+        return untag(strip_hidden(event, owners))
 
     return show
 
@@ -174,7 +175,7 @@ def untag(event: Event) -> Event:
 _CARRIED = {"MESSAGES_SNAPSHOT": edit_messages, "RUN_STARTED": edit_messages, "RUN_FINISHED": edit_interrupts}
 
 
-def withhold(event: Event, owners: Ownership) -> Event:
+def strip_hidden(event: Event, owners: Ownership) -> Event:
     """Take out of an event what is a subagent's: messages, echoed messages and the ids of pending calls.
 
     Raises `MalformedEvent` for messages in a shape that cannot be searched: hiding fails closed.
@@ -183,11 +184,11 @@ def withhold(event: Event, owners: Ownership) -> Event:
         return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
     if event.type not in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
         return event
-    holder = event.object("input") if event.type == "RUN_STARTED" else event
+    holder = event.get_object("input") if event.type == "RUN_STARTED" else event
     if holder is None:
         _require(event.get("input") is None, "the input echo is no object")
     else:
-        messages = holder.elements("messages")
+        messages = holder.get_list("messages")
         _require(messages is not None or holder.get("messages") is None, "messages are not in a list")
         _require(all(isinstance(message, JsonObject) for message in messages or ()), "a message is no object")
     return edit_messages(event, lambda message: None if owners.owns_message(message) else message)
@@ -206,6 +207,6 @@ def _visible_calls(outcome: JsonObject, owners: Ownership) -> JsonObject:
 
 
 def _untag_object(value: JsonObject) -> JsonObject:
-    if not value.mentions(b"subagentRunId"):
+    if not value.may_contain(b"subagentRunId"):
         return value
     return value.without("subagentRunId") if isinstance(value.get("subagentRunId"), str) else value

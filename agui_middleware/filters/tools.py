@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import aclosing
 from typing import Any
 
-from agui_middleware.downgrades.chunks import expand_chunks
-from agui_middleware.event import Event, JsonObject, as_id
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, touches
-from agui_middleware.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
+from agui_middleware.filters.chunks import expand_chunks
+from agui_middleware.filters.contract import EVERYTHING, Context, Filter, handles
+from agui_middleware.protocol.event import Event, JsonObject, as_id
+from agui_middleware.protocol.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 
 
 def allow_tools(names: Collection[str]) -> Filter:
@@ -44,7 +44,7 @@ def _names(names: Collection[str]) -> frozenset[str]:
 
 
 def _filter(shows: Callable[[Any], bool], *, unknown: bool) -> Filter:
-    @touches(EVERYTHING)
+    @handles(EVERYTHING)
     async def show_tools(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
         calls = _Calls(shows, unknown)
         # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
@@ -108,7 +108,7 @@ class _Calls:
         """Learn the names of the calls in a list of messages."""
         for message in messages_of(event) or ():
             for call in calls_of(message):
-                function = call.object("function")
+                function = call.get_object("function")
                 if function is not None:
                     self._learn(call.get("id"), function.get("name"))
 

@@ -8,8 +8,8 @@ import httpx
 from starlette.types import Receive, Scope, Send
 
 from agui_middleware.proxy.connections import Connections, one_connection
-from agui_middleware.proxy.exchange import ClientLeft, RequestBody, answer, exchange
-from agui_middleware.proxy.headers import CHUNKED, Headers, for_upstream, framing
+from agui_middleware.proxy.forwarded_headers import CHUNKED, Headers, for_upstream, framing
+from agui_middleware.proxy.forwarding import ClientLeft, RequestBody, answer, exchange
 from agui_middleware.proxy.target import Unforwardable, Upstream
 
 

@@ -4,13 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from agui_middleware.agent_events import (
-    AgentEvent,
-    AssistantText,
-    Done,
-    RunOutcome,
-    TurnStart,
-)
+from agui_middleware.agent_events import AgentEvent, AssistantText, Done, RunOutcome, TurnStart
 from tests.agent_events.loops import FINISHED, AGUIEvent, inside, of_type, said
 from tests.agent_events.test_nesting import call, piece, result
 

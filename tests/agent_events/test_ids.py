@@ -2,7 +2,7 @@ import asyncio
 from itertools import count
 
 from agui_middleware.agent_events import QueuedInput, TextDelta, ToolCall, ToolResult, to_agui
-from agui_middleware.agent_events.voice import Names
+from agui_middleware.agent_events.run_emitter import Names
 from tests.agent_events.loops import AGUIEvent, inside, loop, of_type, said
 
 

@@ -86,7 +86,7 @@ async def test_the_middlewares_work_is_counted_by_type() -> None:
         "TEXT_MESSAGE_CONTENT": (0, 0, 0, 1),
         "TEXT_MESSAGE_END": (0, 0, 0, 1),
     }
-    assert [loss.shape for loss in report.effect.losses] == ["subagents"]
+    assert [loss.feature for loss in report.effect.losses] == ["subagents"]
 
 
 async def test_what_is_held_back_is_neither_dropped_nor_changed() -> None:

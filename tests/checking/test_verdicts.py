@@ -10,7 +10,7 @@ from agui_middleware import ClientVersion
 from agui_middleware.checking import Finding, Verdict, check
 from agui_middleware.checking.recorded import events_in, framing
 from agui_middleware.checking.refusals import refusals
-from agui_middleware.event import Event
+from agui_middleware.protocol.event import Event
 from agui_middleware.testing import encode_events
 from tests.clients.client import Client, Run
 from tests.clients.corpus import Case, Corpus

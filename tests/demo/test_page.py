@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from agui_middleware import rewrite
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta
-from agui_middleware.demo.agent import Sample
+from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.server import MAX_BYTES, make_app
 from agui_middleware.testing import encode_events
 from tests.clients.client import Client

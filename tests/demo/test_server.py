@@ -11,9 +11,9 @@ from starlette.requests import ClientDisconnect
 
 import agui_middleware.demo
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta, TurnStart
-from agui_middleware.client import RELEASES
-from agui_middleware.demo.agent import Sample
+from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.server import MAX_BYTES, make_app
+from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import encode_events
 from tests.robustness.exchange import BODY, Exchange
 

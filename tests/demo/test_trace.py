@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.agent_events import to_agui
 from agui_middleware.agent_events.response import frames
-from agui_middleware.client import RELEASES
-from agui_middleware.demo.agent import Sample
+from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.trace import Record, trace
+from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import decode_events, encode_events
 from tests.clients.client import UUID4, Client
 from tests.clients.corpus import Corpus

@@ -55,15 +55,15 @@ def _failure(trial: Trial) -> str:
 
 def _without_difference(release: str, trials: Sequence[Trial]) -> Iterator[str]:
     for row in (row for row in DOWNGRADES if _last_needing(row) == release):
-        explained = [trial for trial in trials if not trial.ends_alike and trial.ends_as_declared(row.differs)]
-        for difference in row.differs:
-            others = [other for other in row.differs if other is not difference]
+        explained = [trial for trial in trials if not trial.ends_alike and trial.ends_as_declared(row.differences)]
+        for difference in row.differences:
+            others = [other for other in row.differences if other is not difference]
             if all(trial.ends_as_declared(others) for trial in explained):
                 yield f"{row.name}: {difference}"
 
 
 def _last_needing(row: Downgrade) -> str:
-    since = ClientVersion.parse(row.since)
+    since = ClientVersion.parse(row.fixed_in)
     return max((release for release in RELEASES if ClientVersion.parse(release) < since), key=ClientVersion.parse)
 
 

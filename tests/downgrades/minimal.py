@@ -36,7 +36,7 @@ class Minimal:
     @property
     def needing(self) -> tuple[str, ...]:
         """The releases that need the row, oldest first."""
-        oldest, since = ClientVersion.parse(self.row.oldest), ClientVersion.parse(self.row.since)
+        oldest, since = ClientVersion.parse(self.row.broken_since), ClientVersion.parse(self.row.fixed_in)
         return tuple(release for release in RELEASES if oldest <= ClientVersion.parse(release) < since)
 
     def reads(self, release: str, body: bytes) -> Outcome:
@@ -62,7 +62,7 @@ class Minimal:
         bare, reference = self.reads(self.needing[-1], body), self.reads(REFERENCE, body)
         assert reference.accepted, reference.error
         assert not (bare.accepted and bare == reference), "the release reads the shape as it is"
-        assert rewrite(body, client=self.row.since) == body
+        assert rewrite(body, client=self.row.fixed_in) == body
         newest, oldest = (self.reads(self.needing[n], rewrite(body, client=self.needing[n])) for n in (-1, 0))
         assert newest.accepted, newest.error
         assert oldest.accepted, oldest.error

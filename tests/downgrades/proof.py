@@ -7,8 +7,8 @@ from functools import cache, cached_property, lru_cache
 from unittest import mock
 
 from agui_middleware import ClientVersion, rewrite
-from agui_middleware.downgrades import Difference, needed_by
-from agui_middleware.plan import make_plan
+from agui_middleware.config.plan import make_plan
+from agui_middleware.downgrades import Difference, downgrades_for
 from tests.clients.client import Client, Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades import content_projections, structure_projections  # noqa: F401  # register their projections
@@ -55,14 +55,14 @@ class Trial:
 
 def declared(release: str) -> list[Difference]:
     """The differences that the rows of a release declare."""
-    rows = needed_by(ClientVersion.parse(release))
-    return list(dict.fromkeys(difference for row in rows for difference in row.differs))
+    rows = downgrades_for(ClientVersion.parse(release))
+    return list(dict.fromkeys(difference for row in rows for difference in row.differences))
 
 
 def prepare() -> None:
     """Have this process, which is there for proofs alone, compose filters once a plan, as servers do, and log no losses."""
     logging.disable()
-    mock.patch("agui_middleware.recording.make_plan", cache(make_plan)).start()
+    mock.patch("agui_middleware.stream.recording.make_plan", cache(make_plan)).start()
 
 
 def ends(cases: Sequence[Case], visibility: str) -> list[Outcome]:

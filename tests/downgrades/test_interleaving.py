@@ -4,8 +4,9 @@ import pytest
 
 from agui_middleware import ClientVersion, Context, Event
 from agui_middleware.downgrades.interleaving import one_at_a_time
-from agui_middleware.errors import EventTooLarge
-from agui_middleware.filters.chain import Chain, Composition
+from agui_middleware.filters.composition import Composition
+from agui_middleware.protocol.errors import EventTooLarge
+from agui_middleware.stream.chain import Chain
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
 
 FAILED: Json = {"type": "RUN_ERROR", "message": "boom"}

@@ -74,4 +74,4 @@ def test_a_stream_ends_as_it_did(found: Findings) -> None:
 
 def test_every_difference_has_a_projection_and_a_row() -> None:
     assert set(PROJECTIONS) == set(Difference)
-    assert {difference for row in DOWNGRADES for difference in row.differs} == set(Difference)
+    assert {difference for row in DOWNGRADES for difference in row.differences} == set(Difference)

@@ -1,8 +1,8 @@
 import pytest
 
 from agui_middleware import ClientVersion, rewrite
-from agui_middleware.client import RELEASES
-from agui_middleware.downgrades import DOWNGRADES, Downgrade, needed_by
+from agui_middleware.downgrades import DOWNGRADES, Downgrade, downgrades_for
+from agui_middleware.protocol.releases import RELEASES
 from tests.clients.client import Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, stream
@@ -43,9 +43,9 @@ def test_the_releases_that_need_a_row_end_with_it_as_they_declare(client: StartC
 @ROWS
 def test_a_row_leaves_the_first_release_that_reads_the_shape_alone(client: StartClient, row: Downgrade) -> None:
     body = stream(*SHAPES[row.name].stream)
-    assert (rewrite(body, client=row.since) == body) == (row.name not in SHARED)
-    if ClientVersion.parse(row.since) in RELEASES:
-        _ends_as_declared(Minimal(client, row.name), row.since)
+    assert (rewrite(body, client=row.fixed_in) == body) == (row.name not in SHARED)
+    if ClientVersion.parse(row.fixed_in) in RELEASES:
+        _ends_as_declared(Minimal(client, row.name), row.fixed_in)
 
 
 def _ends_as_declared(minimal: Minimal, release: str) -> None:
@@ -67,15 +67,15 @@ def test_rows_have_names_of_their_own() -> None:
 @pytest.mark.parametrize("row", DOWNGRADES, ids=lambda row: row.name)
 def test_a_row_begins_and_ends_with_a_release(row: Downgrade) -> None:
     """With one that there is, or one to come; and there is one that needs it."""
-    since, oldest = ClientVersion.parse(row.since), ClientVersion.parse(row.oldest)
+    since, oldest = ClientVersion.parse(row.fixed_in), ClientVersion.parse(row.broken_since)
     assert since in RELEASES or since > RELEASES[-1]
-    assert oldest in RELEASES or row.oldest == "0.0.0"
-    assert any(row in needed_by(release) for release in RELEASES)
+    assert oldest in RELEASES or row.broken_since == "0.0.0"
+    assert any(row in downgrades_for(release) for release in RELEASES)
 
 
 @pytest.mark.parametrize("row", DOWNGRADES, ids=lambda row: row.name)
 def test_a_row_completes_its_sentences(row: Downgrade) -> None:
     """`why`: "a release before ... rejects ..."; `lost`: "lost: ..."."""
-    for text in filter(None, (row.why, row.lost)):
+    for text in filter(None, (row.symptom, row.loss)):
         assert text[0].islower() or text[0] == "`"
         assert not text.endswith((".", " "))

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agui_middleware.downgrades.thinking_events import without_thinking
-from agui_middleware.event import Event
 from agui_middleware.filters import Context
+from agui_middleware.protocol.event import Event
 from tests.clients.client import UUID4
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
 

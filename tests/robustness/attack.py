@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from agui_middleware.client import RELEASES
+from agui_middleware.protocol.releases import RELEASES
 from tests.robustness.exchange import END, START, Exchange, body
 from tests.strategies import cuts, runs, streams
 

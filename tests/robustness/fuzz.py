@@ -24,7 +24,7 @@ LARGEST = 2000  # bytes of an input: what goes wrong goes wrong in a short one, 
 
 def fuzz_codec(data: bytes) -> None:
     """The outcome does not depend on the cuts, and what is encoded decodes to the same."""
-    from agui_middleware.sse import Decoder, Frame, encode
+    from agui_middleware.stream.sse import Decoder, Frame, encode
 
     size, limit, stream = data[0] + 1, (data[1] + 1) * 4, data[2:]
     whole = Decoder(limit)
@@ -43,7 +43,7 @@ def fuzz_middleware(data: bytes) -> None:
     """Nothing raises, the framing is right, and a route that hides lets nothing out that nobody could read."""
     import json
 
-    from agui_middleware.client import RELEASES
+    from agui_middleware.protocol.releases import RELEASES
 
     visibility = ("attributed", "inline", "hidden")[data[0] % 3]
     client = (None, *RELEASES)[data[1] % (len(RELEASES) + 1)]

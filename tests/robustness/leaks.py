@@ -42,7 +42,7 @@ def run_clean(
 ) -> None:
     """Run `scenario` and fail if it leaves a task, a running async generator, a file descriptor or a stray report.
 
-    Stray reports are what nobody raises: "Task exception was never retrieved", "coroutine was never awaited",
+    UnknownField reports are what nobody raises: "Task exception was never retrieved", "coroutine was never awaited",
     "async generator ignored GeneratorExit". Those that contain `tolerates` are somebody else's.
     """
     _run(loop, anyio.lowlevel.checkpoint)  # uvloop keeps the descriptors that its first run opened

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agui_middleware import AGUIMiddleware, EventType, Route, Settings, rewrite
-from agui_middleware.client import RELEASES
-from agui_middleware.json_scan import members
+from agui_middleware.protocol.json_scan import members
+from agui_middleware.protocol.releases import RELEASES
 from tests.robustness.exchange import Exchange, sends
 from tests.robustness.hostile import BROKEN, NAMES, READ, READ_TYPES, RUN, VALUES, conversations, framed
 from tests.robustness.leaks import run_clean

@@ -60,9 +60,9 @@ async def reading(scope: Any, receive: Any, send: Any) -> None:
 
 @given(header_fields, queries, bodies, st.sampled_from(["current", "0.0.58"]))
 @quiet
-def test_a_request_may_hold_anything(fields: Any, query: bytes, body: list[bytes], unadvertised: str) -> None:
+def test_a_request_may_hold_anything(fields: Any, query: bytes, body: list[bytes], default_client: str) -> None:
     """The run arrives as one kind of client reads it or another; `auto` knows no third."""
-    app = AGUIMiddleware(reading, Settings(unadvertised=unadvertised))
+    app = AGUIMiddleware(reading, Settings(default_client=default_client))
     exchange = served(app, Exchange(headers=fields, query=query, body=body or [b""]))
     assert exchange.events in (RUN, INLINE) or "0.0.36" in str(exchange.sent[0])
     assert exchange.complete
@@ -90,7 +90,7 @@ def test_a_path_may_be_anything(raw_path: bytes, method: str, root_path: bytes) 
 @pytest.mark.parametrize("kind", ["header", "query", "body"])
 def test_what_clients_name_is_not_kept(kind: str) -> None:
     """Three hundred clients that name a different release in 60 KiB each leave nothing of it behind."""
-    app = AGUIMiddleware(reading, Settings(unadvertised="0.0.58"))
+    app = AGUIMiddleware(reading, Settings(default_client="0.0.58"))
 
     async def ask(number: int) -> None:
         named = b"%d" % number + b"0" * 60_000

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings, rewrite
-from agui_middleware.filters import touches
-from agui_middleware.json_object import JsonObject
+from agui_middleware.filters import handles
+from agui_middleware.protocol.json_object import JsonObject
 from tests.robustness.exchange import Exchange, sends
 from tests.strategies import cuts, dumped, plain, runs, streams, styles
 
@@ -76,7 +76,7 @@ def test_with_a_filter_what_it_leaves_alone_keeps_its_bytes(data: st.DataObject)
             if event.type not in ("CUSTOM", "RAW"):
                 yield event
 
-    declared = touches("CUSTOM", "RAW")(without_custom)
+    declared = handles("CUSTOM", "RAW")(without_custom)
     for filter in (without_custom, declared):
         assert payloads(served(data.draw(cuts(framed(objects))), filters=[filter])) == kept
 

@@ -130,7 +130,7 @@ class Words:
         value = self.value(secret)
         return "not null" if value is None else value
 
-    def object(self, secret: bool = False) -> Json:
+    def get_object(self, secret: bool = False) -> Json:
         content = {self.pick(("a", "b", "é/~")): self.value(secret)} if self.chance(2) else {}
         return content or ({"a": SECRET} if secret else {"b": self.pick(NUMBERS)})
 

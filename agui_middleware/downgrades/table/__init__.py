@@ -1,10 +1,10 @@
 """The shapes, in the order in which a plan applies them."""
 
 from agui_middleware.downgrades.downgrade import Downgrade
-from agui_middleware.downgrades.table.held import HELD
-from agui_middleware.downgrades.table.last import LAST
-from agui_middleware.downgrades.table.limits import LIMITS
-from agui_middleware.downgrades.table.streamed import STREAMED, SUBAGENTS
+from agui_middleware.downgrades.table.contents import HELD
+from agui_middleware.downgrades.table.lifecycles import STREAMED, SUBAGENTS
+from agui_middleware.downgrades.table.stateful import LAST
+from agui_middleware.downgrades.table.unfixable import LIMITS
 
 __all__ = ["DOWNGRADES", "SUBAGENTS"]
 

@@ -24,7 +24,7 @@ def state(world: World) -> None:
     elif world.may("falsy_state") and world.chance(4):
         world.emit("STATE_SNAPSHOT", tag, snapshot=world.pick(FALSY))
     else:
-        snapshot = {"a": world.value(), "list": [1, "two"], "é/~": world.object()}
+        snapshot = {"a": world.value(), "list": [1, "two"], "é/~": world.get_object()}
         world.emit("STATE_SNAPSHOT", tag, snapshot=snapshot)
 
 
@@ -61,7 +61,7 @@ def _keep(world: World, activity_id: str, owner: Owner) -> None:
 
 def _snapshot(world: World, activity_id: str, tag: Owner, owner: Owner, members: Json) -> None:
     hidden = world.hides(owner)
-    kind, content = world.name(hidden), world.object(hidden)
+    kind, content = world.name(hidden), world.get_object(hidden)
     world.emit("ACTIVITY_SNAPSHOT", tag, hidden, messageId=activity_id, activityType=kind, content=content, **members)
 
 
@@ -88,7 +88,7 @@ def _patch(world: World, document: Any, secret: bool) -> list[Json]:
 
 def _operation(world: World, document: Any, secret: bool) -> Json:
     if not isinstance(document, dict):
-        return {"op": "replace", "path": "", "value": world.object(secret)}
+        return {"op": "replace", "path": "", "value": world.get_object(secret)}
     if not document or world.chance(3):
         return {"op": "add", "path": f"/{world.pick(('new', 'é~0~1', 'a'))}", "value": world.value(secret)}
     key = world.pick(list(document))

@@ -153,7 +153,7 @@ def _activity(world: World, owner: Owner) -> list[Json]:
     message = _message(world, owner, "activity", world.fresh("a", owner), encryptable=False)
     world.activities[message["id"]] = owner
     hidden = world.hides(owner)
-    return [message | {"activityType": world.name(hidden), "content": world.object(hidden)}]
+    return [message | {"activityType": world.name(hidden), "content": world.get_object(hidden)}]
 
 
 def _assistant(world: World, owner: Owner) -> list[Json]:

@@ -1,0 +1,60 @@
+"""Chunks as a release of @ag-ui/client expands them by itself, before it verifies the order of what it has."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from agui_middleware.filters.chunks import expand_chunks
+from agui_middleware.filters.contract import EVERYTHING, Context, Each, per_event
+from agui_middleware.protocol.chunk_lanes import ID_OF, OPENER_MEMBERS, PARENT, Lanes
+from agui_middleware.protocol.event import UNSET, Event
+from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.stream.drive import compose, run_filters
+
+_FIRST_WITH_LANES: Final = ClientVersion(0, 0, 59)
+
+
+class Piece(NamedTuple):
+    """An event as the client verifies it, and the place in the stream of the event that it was made of."""
+
+    place: int
+    event: Event
+
+
+async def expanded(events: Sequence[Event], client: ClientVersion) -> list[Piece]:
+    """What `client` makes of the chunks in a stream. A chunk that it refuses stays as it is."""
+    reading = compose(expand_chunks) if client >= _FIRST_WITH_LANES else compose(in_one_lane, expand_chunks)
+    left = await run_filters(events, reading, Context(client))
+    return [Piece(min(place, len(events) - 1), event) for place, out in enumerate(left) for event in out]
+
+
+async def first_misplaced(events: Sequence[Event], client: ClientVersion) -> int | None:
+    """The place of the first chunk that `client` takes for a piece of something else than 1.0.0 does."""
+    ours, theirs = [_contents(await expanded(events, release)) for release in (client, _FIRST_WITH_LANES)]
+    return min((place for place, *_ in ours ^ theirs), default=None)
+
+
+def _contents(pieces: list[Piece]) -> set[tuple[int, object, object]]:
+    contents = (piece for piece in pieces if piece.event.type.endswith(("_CONTENT", "_ARGS")))
+    return {(place, event.head.messageId, event.head.toolCallId) for place, event in contents}
+
+
+@per_event(EVERYTHING)
+def in_one_lane(_: Context) -> Each:
+    """The stream as a release from before 0.0.59 reads it, which has one lane for the chunks of all subagents.
+
+    What a chunk that continues its lane says of itself is not compared with what its opener said.
+    """
+    lanes = Lanes()
+
+    def show(event: Event) -> Event:
+        event, type = event.untagged(), event.head.type
+        if type not in ID_OF:
+            lanes.close(event)
+            return event
+        held = lanes.open.get(PARENT)
+        if held is not None and held.type == type and getattr(event.head, ID_OF[type]) in (UNSET, held.id):
+            return event.without(*OPENER_MEMBERS[type])
+        lanes.take(event)
+        return event
+
+    return show

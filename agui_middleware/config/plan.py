@@ -1,0 +1,90 @@
+"""From a route and a client to the filters of a response, and what was chosen for one request."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from agui_middleware.config.routes import Route
+from agui_middleware.downgrades import SUBAGENTS, build_pipeline, downgrades_for
+from agui_middleware.filters.composition import Composition
+from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.subagents import SubagentVisibility, track_ownership
+from agui_middleware.protocol.releases import ClientVersion
+
+STATE: Final = "agui"
+
+
+class Plan(NamedTuple):
+    """What happens to the response of one route for one client."""
+
+    client: ClientVersion | None
+    """The release that reads it; `None`: one that reads everything."""
+    visibility: SubagentVisibility
+    composition: Composition
+    hides: bool
+    """The route keeps something from every client: nothing may leave that was not read."""
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether there is anything to do but the framing."""
+        return bool(self.composition.filters)
+
+    @property
+    def header_value(self) -> str | None:
+        """The value of `x-ag-ui-downgrade`; `None` where the client's release changes nothing."""
+        rows = downgrades_for(self.client)
+        if not rows:
+            return None
+        return f"client={self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
+
+
+def make_plan(
+    client: ClientVersion | None,
+    visibility: str = "auto",
+    legacy_visibility: str = "inline",
+    filters: Sequence[Filter] = (),
+) -> Plan:
+    """The route's filters, then what the client needs: chunk expansion, visibility, downgrades newest first, the guard.
+
+    `visibility` is a floor: a client that cannot read subagents is given less, none is given more. Raises `ValueError`
+    where it is not `auto` or a value of `SubagentVisibility`.
+    """
+    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(client)
+    shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
+    seen = SubagentVisibility(shown)
+    visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
+    hides = seen is SubagentVisibility.HIDDEN
+    before = [track_ownership] if hides and filters else []
+    composition = Composition([*before, *filters, *build_pipeline(client, visible, lowered=lowered)])
+    return Plan(client, seen, composition, hides)
+
+
+class Choice:
+    """The choice for one request. To the app it is `request.state.agui`, which is `scope["state"]["agui"]`.
+
+    `route` is the one that matched.
+    """
+
+    __slots__ = ("_choose", "_settled", "route")
+
+    def __init__(self, route: Route, plan: Plan, choose: Callable[[], Plan]) -> None:
+        self.route: Route = route
+        self._settled = plan
+        self._choose: Callable[[], Plan] | None = choose
+
+    @property
+    def plan(self) -> Plan:
+        """What happens to the response. Until it starts, the request's body may name a newer client than was assumed, once
+        the app has read it.
+        """
+        return self._settled if self._choose is None else self._choose()
+
+    @property
+    def client(self) -> ClientVersion | None:
+        """The release that reads the response; `None`: one that reads everything."""
+        return self.plan.client
+
+    def freeze(self) -> Plan:
+        """What is known by now is what happens."""
+        self._settled = self.plan
+        self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
+        return self._settled

@@ -1,0 +1,121 @@
+"""Which filters of a plan had a hand in what became of an event."""
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from agui_middleware.config.plan import Plan
+from agui_middleware.downgrades import SUBAGENTS, downgrades_for
+from agui_middleware.downgrades.guard import TOLERANT
+from agui_middleware.filters.composition import Composition
+from agui_middleware.filters.contract import Context, Filter, Loss, Touched
+from agui_middleware.protocol.event import Event, as_event
+
+
+class Reason(NamedTuple):
+    """Why a filter is in a plan."""
+
+    name: str
+    """That of the row of the downgrades, `visibility` or `unknown-types`."""
+    why: str
+    since: str | None = None
+    """The first release of @ag-ui/client that is served without it, if any is."""
+    lost: str = ""
+
+
+UNKNOWN_TYPES = Reason(
+    "unknown-types", f"A release before {TOLERANT} rejects event types that it does not know.", str(TOLERANT)
+)
+ENDED = Reason("ended", "The run was ended: nothing that could not be read may leave a route that hides.")
+
+
+def reasons(plan: Plan, visibility: str) -> list[Reason]:
+    """The reason of each filter of a plan that `make_plan` made for `visibility`, in order."""
+    rows = {row.filter: row for row in downgrades_for(plan.client) if row.filter is not None}
+    lowered = visibility in ("auto", "attributed") and SUBAGENTS in rows.values()
+    chosen = SUBAGENTS if lowered else Reason("visibility", f"The route shows subagents {plan.visibility}.")
+    found = []
+    for filter in plan.composition.filters:
+        reason = rows.get(filter, chosen if filter is plan.visibility.filter() else UNKNOWN_TYPES)
+        if not isinstance(reason, Reason):
+            why = f"A release before {reason.fixed_in} {reason.symptom}."
+            reason = Reason(reason.name, why, reason.fixed_in, reason.loss)
+        found.append(reason)
+    return found
+
+
+class Watched:
+    """One filter, and what went into it and came out of it while the latest event passed."""
+
+    def __init__(self, filter: Filter, reason: Reason) -> None:
+        self._filter = filter
+        self.reason = reason
+        self._into: list[Event] = []
+        self._out_of: list[Event] = []
+        if hasattr(filter, "handles"):
+            self.handles: Touched = filter.handles  # what passes the filter by passes its watch by
+
+    def forget(self) -> None:
+        """The next event begins."""
+        self._into, self._out_of = [], []
+
+    @property
+    def acted(self) -> bool:
+        """Whether anything came out otherwise than it went in."""
+        return [event.raw for event in self._into] != [event.raw for event in self._out_of]
+
+    async def __call__(self, events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+        async def into() -> AsyncIterator[Event]:
+            async for event in events:
+                self._into.append(event)
+                yield event
+
+        async for event in self._filter(into(), context):
+            self._out_of.append(as_event(event))
+            yield event
+
+
+class Journal(Context):
+    """The context of one traced response, that also knows who acts and what is held back."""
+
+    def __init__(self, plan: Plan, visibility: str) -> None:
+        super().__init__(plan.client, on_loss=self._note_loss)
+        self.losses: list[Loss] = []
+        self.watched: list[Watched] = [
+            Watched(filter, reason)
+            for filter, reason in zip(plan.composition.filters, reasons(plan, visibility), strict=True)
+        ]
+        self.plan: Plan = plan._replace(composition=Composition(self.watched))
+        self._number = 0
+        self._holding: dict[
+            int, tuple[int, Event]
+        ] = {}  # by identity: which event it was, kept so that it stays unique
+        self.held: bool = False
+        self.released: list[int] = []
+
+    def begin(self, number: int) -> None:
+        """The event of this number comes."""
+        self._number = number
+        self.held, self.released = False, []
+        for watched in self.watched:
+            watched.forget()
+
+    @property
+    def acting(self) -> list[Reason]:
+        """Who has had a hand in what became of the event, in order."""
+        return [watched.reason for watched in self.watched if watched.acted]
+
+    def hold(self, event: Event) -> None:
+        super().hold(event)
+        self.held = True
+        self._holding[id(event)] = self._number, event
+
+    def release(self, event: Event) -> None:
+        super().release(event)
+        number, _ = self._holding.pop(id(event), (None, event))
+        if number == self._number:
+            self.held = False  # it is part of what is held already, and never leaves
+        elif number is not None:  # else it was held for two reasons, and is told once
+            self.released.append(number)
+
+    def _note_loss(self, loss: Loss) -> None:
+        self.losses.append(loss)

@@ -1,0 +1,146 @@
+"""What is streamed, newest first: texts, tool calls, reasoning, activities, and whose they are.
+
+What closes something at the end of a run comes before what keeps texts and calls open until then: so a
+stream that was rewritten before keeps its order.
+"""
+
+from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts
+from agui_middleware.downgrades.activity_updates import with_activity_updates
+from agui_middleware.downgrades.call_parents import without_older_parents
+from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.empty_deltas import without_empty_deltas
+from agui_middleware.downgrades.lost_parents import without_lost_parents
+from agui_middleware.downgrades.null_parents import without_null_parents
+from agui_middleware.downgrades.raw_chunks import with_empty_deltas
+from agui_middleware.downgrades.reasoning_as_thinking import reasoning_as_thinking
+from agui_middleware.downgrades.reopened_calls import keep_calls_open
+from agui_middleware.downgrades.reopened_texts import keep_texts_open
+from agui_middleware.downgrades.runs_after_error import continue_failed_runs
+from agui_middleware.downgrades.streamed_messages import restate_streamed_messages
+from agui_middleware.downgrades.subagent_events import report_subagents
+from agui_middleware.downgrades.thinking import thinking_as_reasoning
+from agui_middleware.filters.chunks import expand_chunks
+
+SUBAGENTS = Downgrade(
+    "subagents",
+    "0.0.59",
+    report_subagents,
+    "rejects SUBAGENT_STARTED, SUBAGENT_FINISHED and SUBAGENT_ERROR, and the run with them",
+    loss="which subagent did what, and its steps",
+    before_visibility=True,
+    differences=(Difference.WITHOUT_ATTRIBUTION,),
+)
+"""The row whose rewriting is the route's visibility."""
+
+STREAMED: tuple[Downgrade, ...] = (
+    Downgrade(
+        "chunks",
+        "0.0.59",
+        expand_chunks,
+        "has one lane for the chunks of all subagents, and mixes their texts up",
+        before_visibility=True,
+    ),
+    SUBAGENTS,
+    Downgrade(
+        "runs-after-error",
+        "0.0.59",
+        continue_failed_runs,
+        "reads nothing behind a RUN_ERROR, and rejects a run there",
+        loss="the error of a run that another one follows in the same stream",
+    ),
+    Downgrade(
+        "activity-updates",
+        "0.0.58",
+        with_activity_updates,
+        "ignores what a snapshot says of an activity that it holds",
+        broken_since="0.0.46",
+    ),
+    Downgrade(
+        "streamed-messages",
+        "0.0.50",
+        restate_streamed_messages,
+        "deletes reasoning, and before 0.0.46 activities, that a snapshot leaves out",
+        loss="reasoning and activities of earlier runs, at a snapshot that leaves them out",
+        broken_since="0.0.41",
+        differences=(Difference.WITHOUT_EARLIER,),
+    ),
+    Downgrade(
+        "activity-texts",
+        "0.0.59",
+        without_activity_texts,
+        "writes text and reasoning over the activity whose id they have",
+    ),
+    Downgrade(
+        "raw-chunks",
+        "1.0.0",
+        with_empty_deltas,
+        "takes no content from a chunk that has nothing but a `rawEvent`",
+        broken_since="0.0.59",
+    ),
+    Downgrade(
+        "activity-reasoning",
+        "1.0.0",
+        without_activity_reasoning,
+        "writes reasoning over the activity whose id it has",
+        broken_since="0.0.59",
+    ),
+    Downgrade(
+        "thinking",
+        "1.0.0",
+        thinking_as_reasoning,
+        "shows nothing of the THINKING_* events of old agents, or rejects them",
+    ),
+    Downgrade(
+        "lost-parents",
+        "0.0.45",
+        without_lost_parents,
+        "gives a call that names a message of a role it does not know a message of that id",
+    ),
+    Downgrade(
+        "reasoning",
+        "0.0.45",
+        reasoning_as_thinking,
+        "rejects REASONING_* events, and shows THINKING_* in their place",
+        loss="reasoning in the conversation",
+        broken_since="0.0.37",
+        differences=(Difference.WITHOUT_REASONING,),
+    ),
+    Downgrade(
+        "reopened-calls",
+        "0.0.58",
+        keep_calls_open,
+        "makes a second tool call of one that is continued after its end",
+        loss="what is added to a tool call after its result, after a snapshot or in a later run",
+        broken_since="0.0.37",
+        differences=(Difference.FINISHED_CALLS, Difference.IN_PIECES),
+    ),
+    Downgrade(
+        "null-parents",
+        "0.0.58",
+        without_null_parents,
+        "rejects a tool call whose `parentMessageId` is null",
+    ),
+    Downgrade(
+        "call-parents",
+        "0.0.52",
+        without_older_parents,
+        "attaches a tool call to its newest message, or to a second one of the parent's id",
+        loss="which message an older message's tool call belongs to",
+        differences=(Difference.OTHER_HOLDERS,),
+    ),
+    Downgrade(
+        "empty-deltas",
+        "0.0.50",
+        without_empty_deltas,
+        "rejects content whose `delta` is empty",
+        differences=(Difference.EMPTY_CONTENT,),
+    ),
+    Downgrade(
+        "reopened-texts",
+        "0.0.44",
+        keep_texts_open,
+        "makes a second message of one that is continued after its end",
+        broken_since="0.0.37",
+        differences=(Difference.IN_PIECES,),
+    ),
+)

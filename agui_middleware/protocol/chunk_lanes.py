@@ -1,0 +1,136 @@
+"""Which entity a chunk belongs to: the lanes of AG-UI's chunk shorthand, as @ag-ui/client 1.0.0 has them.
+
+Every owner (a subagent, or the parent) has one lane, and a lane holds at most one stream of chunks: a text message, a tool
+call or a reasoning message. A chunk without an id continues what its lane holds. The source of the rules is the page on
+chunk events in AG-UI's specification and the client's own expansion; a tag chooses the lane, never the entity's owner.
+"""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import EventType
+
+PARENT: Final = None
+
+# What a chunk continues: the member that names it, and the members that only its opener needs.
+ID_OF: Final = {
+    "TEXT_MESSAGE_CHUNK": "messageId",
+    "TOOL_CALL_CHUNK": "toolCallId",
+    "REASONING_MESSAGE_CHUNK": "messageId",
+}
+OPENER_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
+    "TEXT_MESSAGE_CHUNK": ("role", "name"),
+    "TOOL_CALL_CHUNK": ("toolCallName", "parentMessageId"),
+    "REASONING_MESSAGE_CHUNK": (),
+}
+
+# Events that close no lane. An unknown type closes none either.
+NEUTRAL: Final = frozenset(
+    {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED", *ID_OF}
+)
+# Events that close every lane.
+RUN_LEVEL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
+# Events that close the lane of the subagent that they are about.
+LIFECYCLE: Final = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
+# Events that close the lane of their own tag.
+EXPLICIT: Final = frozenset(EventType) - NEUTRAL - RUN_LEVEL - LIFECYCLE
+
+
+class Lane(msgspec.Struct, gc=False, eq=False):
+    """One open stream of chunks: its owner, the chunk type, the entity's id, and the members and tag its opener had."""
+
+    owner: str | None
+    type: str
+    id: str
+    opener: dict[str, Any]
+    tag: Any
+
+    def contradicted_by(self, chunk: Event) -> list[str]:
+        """The members that a chunk repeats with other values than the opener had: 1.0.0 ends the run there."""
+        said = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
+        return [name for name, value in _opener(chunk).items() if value != said.get(name, UNSET)]
+
+
+class Match(msgspec.Struct, gc=False):
+    """The lane that a chunk belongs to, the one that it closed, and whether it opened its own."""
+
+    lane: Lane
+    closed: Lane | None
+    opened: bool
+
+
+class Lanes:
+    """The open lanes of one response, fed with every event in order. Work per event is constant."""
+
+    __slots__ = ("_by_id", "open")
+
+    def __init__(self) -> None:
+        self.open: dict[str | None, Lane] = {}  # by owner; the order is that of opening
+        self._by_id: dict[str, dict[str, Lane]] = {type: {} for type in ID_OF}
+
+    def close(self, event: Event) -> list[Lane]:
+        """The lanes that `event`, no chunk, closes, in order."""
+        head = event.head
+        if not self.open or head.type in NEUTRAL:
+            return []
+        if head.type in RUN_LEVEL:
+            return [lane for owner in list(self.open) if (lane := self._shut(owner))]
+        owner = _owner(head.subagentRunId)
+        if head.type in EXPLICIT or (head.type in LIFECYCLE and owner is not PARENT):
+            lane = self._shut(owner)
+            return [] if lane is None else [lane]
+        return []
+
+    def owner_of(self, chunk: Event) -> str | None:
+        """Whose lane a chunk falls into. Raises `LookupError` where two subagents' lanes fit a chunk without id and tag,
+        or where its tag contradicts the lane that holds its id: 1.0.0 ends the run there.
+        """
+        head = chunk.head
+        id, tag = getattr(head, ID_OF[head.type]), _owner(head.subagentRunId)
+        fitting = self._by_id[head.type]
+        if isinstance(id, str):
+            holder = fitting.get(id)
+            if holder is not None and tag not in (PARENT, holder.owner):
+                raise LookupError(f"{id!r} is of {holder.owner!r}")
+            return tag if holder is None else holder.owner
+        parent = self.open.get(PARENT)
+        if tag is not PARENT or not fitting or (parent is not None and parent.type == head.type):
+            return tag
+        if len(fitting) > 1:
+            raise LookupError(f"several subagents have a {head.type} open")
+        return next(iter(fitting.values())).owner
+
+    def take(self, chunk: Event) -> Match | None:
+        """What a chunk continues or opens; `None` where it fits nothing and the client is to reject it.
+
+        Raises `LookupError` as `owner_of` does.
+        """
+        type, owner = chunk.head.type, self.owner_of(chunk)
+        held, id = self.open.get(owner), getattr(chunk.head, ID_OF[type])
+        if held is not None and held.type == type and id in (UNSET, held.id):
+            return Match(held, None, False)
+        opener = _opener(chunk)
+        if not isinstance(id, str) or (type == "TOOL_CALL_CHUNK" and "toolCallName" not in opener):
+            return None
+        self._shut(owner)
+        lane = self.open[owner] = self._by_id[type][id] = Lane(owner, type, id, opener, chunk.head.subagentRunId)
+        return Match(lane, held, True)
+
+    def _shut(self, owner: str | None) -> Lane | None:
+        lane = self.open.pop(owner, None)
+        if lane is not None:
+            del self._by_id[lane.type][lane.id]
+        return lane
+
+
+def _opener(chunk: Event) -> dict[str, Any]:
+    """What a chunk says that an opener does. A null `parentMessageId` says nothing, as 1.0.0 reads it."""
+    said = {name: chunk.get(name, UNSET) for name in OPENER_MEMBERS[chunk.head.type]}
+    return {name: v for name, v in said.items() if v is not UNSET and not (v is None and name == "parentMessageId")}
+
+
+def _owner(tag: Any) -> str | None:
+    return tag if isinstance(tag, str) else PARENT

@@ -1,0 +1,184 @@
+"""One AG-UI event: a JSON object that remembers its bytes, and the few members that every filter looks at."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import msgspec
+from msgspec import UNSET, Raw
+from pydantic import BaseModel
+
+from agui_middleware.protocol import json_scan
+from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
+
+__all__ = ["UNSET", "Event", "Head", "JsonObject", "MalformedEvent", "as_event", "as_id"]
+
+
+class Head(msgspec.Struct, gc=False, frozen=True):
+    """The members that filters look at on every event, decoded once; `UNSET` where absent.
+
+    All but `type` may be of any JSON type: a malformed event is still an event, and not ours to repair.
+    """
+
+    type: str
+    messageId: Any = UNSET
+    toolCallId: Any = UNSET
+    subagentRunId: Any = UNSET
+    parentMessageId: Any = UNSET
+    entityId: Any = UNSET
+    stepName: Any = UNSET
+
+
+_HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+_decode_head = msgspec.json.Decoder(Head).decode
+_new = object.__new__
+
+
+@final
+class Event(JsonObject):
+    """One AG-UI event, an immutable `Mapping[str, Any]` over its JSON object.
+
+    `Event(type="CUSTOM", name="x", value=1)` makes a new one; `replace` and `without` derive one from another and keep
+    the bytes of every member they do not name, see `JsonObject`. `head` gives the members of `Head` without a look-up.
+
+    An event carries the `id`, `event` and `retry` fields of its SSE frame, and so do the events derived from it; where
+    several leave, the last one takes `id` and `retry`.
+    """
+
+    __slots__ = ("fields", "head")
+
+    head: Head
+    fields: Any  # the SSE fields of the frame it came in, opaque here; `None` for almost every event
+
+    def __init__(self, /, type: str, **members: Any) -> None:
+        if not isinstance(type, str):
+            raise TypeError(f"an event's type is a string, not {type!r}")
+        super().__init__({"type": str(type), **members})
+        self.head = Head(str(type), **{name: _plain(members[name], name) for name in members.keys() & _HEAD_MEMBERS})
+        self.fields = None
+
+    @staticmethod
+    def parse(raw: bytes, fields: Any = None) -> "Event":
+        """Read one JSON object in UTF-8, on one line. Raises `MalformedEvent` where it is none, or has no string `type`."""
+        try:
+            head = _decode_head(raw)
+        except UNDECODABLE:
+            head = _scan_head(raw)
+        event = _new(Event)
+        event.head = head
+        event.fields = fields
+        event._raw = raw
+        event._members = None
+        event._values = None
+        return event
+
+    @property
+    def type(self) -> str:
+        return self.head.type
+
+    def __getitem__(self, name: str) -> Any:
+        if name in _HEAD_MEMBERS and (value := getattr(self.head, name)) is not UNSET:
+            return value
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        if name not in _HEAD_MEMBERS:
+            return super().get(name, default)
+        value = getattr(self.head, name)
+        return default if value is UNSET else value
+
+    def __contains__(self, name: object) -> bool:
+        if name in _HEAD_MEMBERS:
+            return getattr(self.head, str(name)) is not UNSET
+        return super().__contains__(name)
+
+    def without(self, *names: str) -> "Event":
+        if names == ("subagentRunId",) and type(self.head.subagentRunId) is str:
+            return self.untagged()
+        return super().without(*names)
+
+    def untagged(self) -> "Event":
+        """The event without its `subagentRunId`; the event itself where that is absent, or no string."""
+        tag, raw = self.head.subagentRunId, self._raw
+        if type(tag) is not str:
+            return self
+        if raw is not None and tag.isascii():
+            # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest. One at
+            # a nested tag leaves the event's own in sight; one through an escape leaves an odd number of quotes, no JSON.
+            before, found, after = raw.partition(b',"subagentRunId":"')
+            if not found:
+                before, found, after = raw.partition(b', "subagentRunId": "')
+            if found:
+                try:
+                    shorter = Event.parse(before + after[len(tag) + 1 :], self.fields)
+                except MalformedEvent:
+                    shorter = self
+                if shorter.head.subagentRunId is UNSET:
+                    return shorter
+        return super().without("subagentRunId")
+
+    def _derive(self, members: dict[str, Any]) -> "Event":
+        before, head = self.members(), {}
+        for name in members.keys() & _HEAD_MEMBERS:
+            value = members[name]
+            head[name] = getattr(self.head, name) if value is before.get(name) else _plain(value, name)
+        if not isinstance(head.get("type"), str):
+            raise TypeError("an event keeps a string 'type'")
+        derived = Event.__new__(Event)
+        JsonObject.__init__(derived, members)
+        derived.head = Head(**head)
+        derived.fields = self.fields
+        return derived
+
+
+def as_id(value: object) -> str | None:
+    """An id as a key; `None` for what is none, since a malformed event may carry anything there, also what has no hash."""
+    return value if isinstance(value, str) else None
+
+
+def as_event(value: object) -> Event:
+    """What a filter yielded as an event: an `Event`, a mapping, or a pydantic model such as those of ag-ui-protocol.
+
+    Raises `TypeError` for anything else, and where there is no string `type`.
+    """
+    if isinstance(value, Event):
+        return value
+    if isinstance(value, BaseModel):
+        value = _members_of_model(value)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"a filter yields events, mappings or pydantic models, not {type(value).__name__}")
+    return Event(**value)
+
+
+def _members_of_model(model: BaseModel) -> dict[str, Any]:
+    """Its members under their camelCase aliases. An optional one that is not set is omitted, never null; a required one,
+    such as the snapshot of a state, may well be null.
+    """
+    fields = type(model).model_fields.items()
+    null = {
+        field.serialization_alias or name: None
+        for name, field in fields
+        if field.is_required() and getattr(model, name) is None
+    }
+    return {**null, **model.model_dump(mode="json", by_alias=True, exclude_none=True)}
+
+
+def _plain(value: Any, name: str) -> Any:
+    return decode(bytes(value), name) if type(value) is Raw else value
+
+
+def _scan_head(raw: bytes) -> Head:
+    try:
+        members = {name: value for name, value in json_scan.members(raw).items() if name in _HEAD_MEMBERS}
+    except ValueError as error:
+        raise MalformedEvent(f"not a JSON object: {error}") from error
+    head = {name: _lenient(value) for name, value in members.items()}
+    if not isinstance(head.get("type"), str):
+        raise MalformedEvent("no string member 'type'")
+    return Head(**head)
+
+
+def _lenient(raw: bytes) -> Any:
+    try:
+        return json_scan.loads(raw)
+    except RecursionError:  # nested past any id: of a wrong type all the same
+        return Raw(raw)

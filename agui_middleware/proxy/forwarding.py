@@ -1,0 +1,146 @@
+"""One request, its response, and what becomes of the one when the other ends early."""
+
+import logging
+from collections.abc import Sequence
+
+import anyio
+import httpx
+from starlette.types import Message, Receive, Send
+
+from agui_middleware.proxy.forwarded_headers import end_to_end
+
+logger: logging.Logger = logging.getLogger("agui_middleware")
+
+
+class UpstreamBrokeOff(Exception):
+    """The upstream failed in the middle of a response. Raised into the server, which then breaks off too.
+
+    ASGI has no other way to tell a client that what it has read is not all.
+    """
+
+
+class ClientLeft(Exception):
+    """The client left before the upstream had read its request."""
+
+
+class RequestBody(httpx.AsyncByteStream):
+    """The body of an ASGI request, read as the upstream takes it. `over` is set once nobody reads it any more."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._first: bytes | None = None
+        self._more = True
+        self.over: anyio.Event = anyio.Event()
+
+    async def empty(self) -> bool:
+        """Whether there is none, which takes a look at its first part."""
+        self._first = await self._next()
+        return self._first is None
+
+    def __aiter__(self) -> "RequestBody":
+        return self
+
+    async def __anext__(self) -> bytes:
+        part, self._first = self._first, None
+        part = part or await self._next()
+        if part is None:
+            self.over.set()
+            raise StopAsyncIteration
+        return part
+
+    async def _next(self) -> bytes | None:
+        while self._more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            self._more = message.get("more_body", False)
+            if body := message.get("body", b""):
+                return bytes(body)
+        return None
+
+    async def client_left(self) -> None:
+        """Wait until the client has left, from the time when nobody else listens to it."""
+        await self.over.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass  # of a body that the upstream did not want
+
+
+async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send) -> None:
+    """Send the request, and hand on the response as it comes. Raises `UpstreamBrokeOff`, and what `send` raises."""
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+
+        async def leave_with_the_client() -> None:
+            await body.client_left()
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(leave_with_the_client)
+        try:
+            await _relay(transport, request, body, send)
+        except Exception as error:  # alone, and not in the group that a task group would make of it
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _relay(transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send) -> None:
+    try:
+        response = await transport.handle_async_request(request)
+    except ClientLeft:
+        return
+    except httpx.TransportError as error:
+        body.over.set()
+        await _refuse(request, error, send)
+        return
+    body.over.set()
+    try:
+        await _hand_on(response, send)
+    except httpx.TransportError as error:
+        logger.error("the upstream broke off a response to %s: %s", _name(request), _said(error))
+        raise UpstreamBrokeOff(_said(error)) from None
+    finally:
+        with anyio.CancelScope(shield=True):
+            await response.aclose()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _hand_on(response: httpx.Response, send: Send) -> None:
+    headers = end_to_end([(name.lower(), value) for name, value in response.headers.raw])
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    async for part in response.stream:  # as it was sent: `Response` would decode it
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+async def _refuse(request: httpx.Request, error: httpx.TransportError, send: Send) -> None:
+    """Say what failed, but not where: that is for the log."""
+    status, text = next((status, text) for kind, status, text in _ANSWERS if isinstance(error, kind))
+    logger.error("no response to %s, answered with %s: %s", _name(request), status, _said(error))
+    await answer(status, text, send)
+
+
+_ANSWERS: Sequence[tuple[type[httpx.TransportError], int, str]] = (
+    (httpx.LocalProtocolError, 400, "The request cannot be passed on as it is."),
+    (httpx.ConnectTimeout, 504, "The agent's server did not accept a connection in time."),
+    (httpx.TimeoutException, 504, "The agent's server did not answer in time."),
+    (httpx.ConnectError, 502, "The agent's server cannot be reached."),
+    (httpx.TransportError, 502, "The agent's server closed the connection without a valid answer."),
+)
+
+
+async def answer(status: int, text: str, send: Send) -> None:
+    """A response of our own, in one line of plain text."""
+    body = f"{text}\n".encode()
+    fields = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    start: Message = {"type": "http.response.start", "status": status, "headers": fields}
+    await send(start)
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _name(request: httpx.Request) -> str:
+    return f"{request.method} {request.url.copy_with(raw_path=request.extensions['target'])}"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,1 @@
+"""Bytes in, bytes out: Server-Sent Events through filters, without ASGI."""

@@ -1,0 +1,140 @@
+"""A recorded stream through a plan, without a server."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Sequence
+from typing import overload
+
+from agui_middleware.config.plan import make_plan
+from agui_middleware.config.settings import Settings
+from agui_middleware.filters.contract import Context, Filter, Loss, logger
+from agui_middleware.protocol.errors import WIRE_FAULTS
+from agui_middleware.protocol.releases import ClientVersion, nearest_release
+from agui_middleware.stream.rewriter import Stream
+
+
+@overload
+def rewrite(
+    stream: bytes | bytearray | memoryview,
+    *,
+    client: ClientVersion | str | None = None,
+    visibility: str = "auto",
+    filters: Sequence[Filter] = (),
+) -> bytes: ...
+@overload
+def rewrite(
+    stream: AsyncIterable[bytes],
+    *,
+    client: ClientVersion | str | None = None,
+    visibility: str = "auto",
+    filters: Sequence[Filter] = (),
+) -> AsyncIterator[bytes]: ...
+@overload
+def rewrite(
+    stream: Iterable[bytes],
+    *,
+    client: ClientVersion | str | None = None,
+    visibility: str = "auto",
+    filters: Sequence[Filter] = (),
+) -> Iterator[bytes]: ...
+def rewrite(
+    stream: bytes | bytearray | memoryview | Iterable[bytes] | AsyncIterable[bytes],
+    *,
+    client: ClientVersion | str | None = None,
+    visibility: str = "auto",
+    filters: Sequence[Filter] = (),
+) -> bytes | Iterator[bytes] | AsyncIterator[bytes]:
+    """What the middleware makes of a recorded stream of Server-Sent Events: bytes in, bytes out.
+
+    Bytes give bytes; an iterable of chunks gives an iterator, and an async iterable an async iterator, that yields what
+    each chunk becomes before it takes the next. `client` is a release of @ag-ui/client (`None` or `"current"`: one that
+    reads everything), `visibility` is `auto` or a value of `SubagentVisibility`.
+
+    Raises `ValueError` for a `client` or `visibility` that is none, and what a filter raises once the stream, RUN_ERROR
+    included, has been given. A filter that awaits anything but its source needs the async form: the others raise
+    `RuntimeError`.
+    """
+    version = ClientVersion.parse(client) if isinstance(client, str) and client != "current" else client
+    recording = Recording(None if isinstance(version, str) else version, visibility, filters)
+    if isinstance(stream, bytes | bytearray | memoryview):
+        return b"".join(recording.chunks([bytes(stream)]))
+    if isinstance(stream, AsyncIterable):
+        return recording.async_chunks(stream)
+    return recording.chunks(stream)
+
+
+class Recording:
+    """One stream, whose output is collected instead of sent."""
+
+    def __init__(self, client: ClientVersion | None, visibility: str, filters: Sequence[Filter]) -> None:
+        plan = make_plan(None if client is None else nearest_release(client), visibility, filters=filters)
+        limit = Settings.model_fields["max_event_bytes"].default
+        self._written: list[bytes] = []
+        self._stream = Stream(plan, Context(plan.client, on_loss=_log_loss), self._write, limit)
+
+    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """What each of `chunks` becomes."""
+        stream = self._stream
+        try:
+            yield from self._taken(stream.start())
+            for chunk in chunks:
+                yield from self._taken(stream.feed(chunk))
+                if stream.ended:
+                    break
+            else:
+                yield from self._taken(stream.finish())
+        finally:
+            _step(stream.close())
+        self._raise_failure()
+
+    async def async_chunks(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+        """What each of `chunks` becomes."""
+        stream = self._stream
+        try:
+            await stream.start()
+            async for chunk in chunks:
+                await stream.feed(chunk)
+                for written in self._take():
+                    yield written
+                if stream.ended:
+                    break
+            else:
+                await stream.finish()
+                for written in self._take():
+                    yield written
+        finally:
+            await stream.close()
+        self._raise_failure()
+
+    async def _write(self, data: bytes) -> None:
+        self._written.append(data)
+
+    def _take(self) -> list[bytes]:
+        written, self._written = self._written, []
+        return written
+
+    def _taken(self, step: Awaitable[None]) -> list[bytes]:
+        _step(step)
+        return self._take()
+
+    def _raise_failure(self) -> None:
+        failure = self._stream.failure
+        if failure is not None and not isinstance(failure, WIRE_FAULTS):
+            raise failure
+
+
+def _step(step: Awaitable[None]) -> None:
+    """Run what awaits nothing."""
+
+    async def run() -> None:
+        await step
+
+    running = run()
+    try:
+        running.send(None)
+    except StopIteration:
+        return
+    running.close()
+    raise RuntimeError("a filter awaited something: give `rewrite` an async iterable")
+
+
+def _log_loss(loss: Loss) -> None:
+    logger.warning("%s", loss, extra=loss.fields)

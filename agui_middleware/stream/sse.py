@@ -1,0 +1,207 @@
+"""Server-Sent Events as bytes: an incremental decoder and an encoder. No async, no ASGI, and no JSON but its first byte.
+
+In: LF, CRLF, CR and mixtures, cut anywhere; one BOM; comments, also between the lines of one event; data over several
+lines, with or without the space; `id`, `event` and `retry`; a last event without its blank line. Out: LF and `data: ` with
+the space, since no release of @ag-ui/client reads CRLF or CR, and none before 0.0.43 reads `data:` without the space.
+
+Departures from the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html:
+
+1. A last event without its blank line is delivered, not discarded: @ag-ui/client reads it, and it may be RUN_FINISHED.
+2. `id` is not sticky. A rewriter that repeated it on events that had none would move a consumer's resume cursor.
+3. Bytes are never decoded: invalid UTF-8 is the reader's affair.
+"""
+
+import msgspec
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Fields(msgspec.Struct, gc=False):
+    """What an SSE frame carries beside its data, in bytes; `None` where absent."""
+
+    id: bytes | None = None
+    event: bytes | None = None
+    retry: bytes | None = None
+
+
+class Frame(msgspec.Struct, gc=False):
+    """One event of the stream: its data lines joined with LF (`None`: it had none), and its other fields, if any."""
+
+    data: bytes | None
+    fields: Fields | None = None
+
+
+class Comment(msgspec.Struct, gc=False):
+    """A comment line, without its leading colon."""
+
+    text: bytes
+
+
+class UnknownField(msgspec.Struct, gc=False):
+    """A line of a field that nobody knows, and that holds a brace: every reader skips it, and it may be a torn event."""
+
+    line: bytes
+
+
+class TooLarge(msgspec.Struct, gc=False):
+    """An event grew past the bound. It is the last thing that a decoder gives; what it held is freed."""
+
+
+Item = Frame | Comment | UnknownField | TooLarge
+
+
+class Decoder:
+    """Bytes to frames. Work is linear in the input, whatever the chunking; memory is bounded by one event.
+
+    `max_event_bytes` bounds one event, in bytes of its lines, whether it is finished or not: so the outcome does not
+    depend on the chunking.
+    """
+
+    __slots__ = (
+        "_after_cr",
+        "_closed",
+        "_data",
+        "_fields",
+        "_fragments",
+        "_head",
+        "_limit",
+        "_pending",
+        "_size",
+        "idle",
+    )
+
+    def __init__(self, max_event_bytes: int) -> None:
+        self._limit = max_event_bytes
+        self._data: list[bytes] = []
+        self._fields: Fields | None = None
+        self._size = 0  # of the finished lines of the unfinished event, without their ends
+        self._fragments: list[bytes] = []  # of the unfinished line; joined once, so that a long line is not quadratic
+        self._pending = 0  # the size of the fragments
+        self._after_cr = False  # an LF that comes next belongs to that CR
+        self._head: bytes | None = b""  # what may yet turn out to be a BOM; None behind it
+        self.idle: bool = False  # at the start of a frame, behind the first, with nothing pending
+        self._closed = False
+
+    def feed(self, chunk: bytes) -> list[Item]:
+        """The frames and comments that `chunk` completes, in order."""
+        return self._feed(chunk) if self.one_frame(chunk) is None else [Frame(chunk[6:-2])]
+
+    def one_frame(self, chunk: bytes) -> bytes | None:
+        """The chunk itself, if it is exactly one event, an object on one line, framed as here: most servers send those."""
+        data = chunk[6:-2]
+        if (
+            chunk[:7] == b"data: {"
+            and chunk[-1] == chunk[-2] == 10
+            and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
+            and 13 not in data
+            and len(chunk) - 2 <= self._limit
+            and self.idle
+        ):
+            return chunk
+        return None
+
+    def finish(self) -> list[Item]:
+        """The stream has ended: the last event, if its blank line is missing."""
+        items: list[Item] = []
+        if not self._closed:
+            rest = (self._head or b"") + b"".join(self._fragments)
+            self._closed, self._head, self._fragments = True, None, []
+            for line in (rest, b"") if rest else (b"",):
+                self._line(line, items)
+        return items
+
+    def _feed(self, chunk: bytes) -> list[Item]:
+        items: list[Item] = []
+        if self._head is not None:
+            chunk = self._behind_bom(chunk)
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
+        # bytes.splitlines knows LF, CR and CRLF only; it is str.splitlines that also breaks on U+0085 and U+2028.
+        for ended in chunk.splitlines(keepends=True):
+            if self._closed:
+                break
+            line = ended.rstrip(b"\r\n")
+            if self._size + self._pending + len(line) > self._limit:
+                self._overflow(items)
+            elif len(line) == len(ended):
+                self._after_cr = False
+                self._fragments.append(line)
+                self._pending += len(line)
+            else:
+                self._after_cr = ended.endswith(b"\r")
+                self._complete(line, items)
+        self.idle = not (self._size or self._pending or self._after_cr or self._closed) and self._head is None
+        return items
+
+    def _behind_bom(self, chunk: bytes) -> bytes:
+        assert self._head is not None  # asked by the caller
+        start = self._head + chunk
+        if len(start) < len(_BOM) and _BOM.startswith(start):
+            self._head = start
+            return b""
+        self._head = None
+        return start.removeprefix(_BOM)
+
+    def _overflow(self, items: list[Item]) -> None:
+        self._closed = True
+        self._data, self._fields, self._fragments = [], None, []
+        items.append(TooLarge())
+
+    def _complete(self, line: bytes, items: list[Item]) -> None:
+        if self._fragments:
+            self._fragments.append(line)
+            line = b"".join(self._fragments)
+            self._fragments, self._pending = [], 0
+        if not line.startswith(b":"):
+            self._size += len(line)
+        self._line(line, items)
+
+    def _line(self, line: bytes, items: list[Item]) -> None:
+        if line.startswith(b"data:"):
+            self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        elif line.startswith(b":"):
+            items.append(Comment(line[1:]))
+        elif line:
+            self._field(line, items)
+        else:
+            self._dispatch(items)
+
+    def _field(self, line: bytes, items: list[Item]) -> None:
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value)
+        elif name in (b"id", b"event", b"retry"):
+            value = value.removeprefix(b" ")
+            if name == b"retry" and not value.isdigit():
+                return  # every reader ignores it; it may be anything, such as a line of a torn event
+            if self._fields is None:
+                self._fields = Fields()
+            setattr(self._fields, name.decode(), value)
+        elif b"{" in line:
+            items.append(UnknownField(line))
+
+    def _dispatch(self, items: list[Item]) -> None:
+        if self._data:
+            items.append(Frame(self._data[0] if len(self._data) == 1 else b"\n".join(self._data), self._fields))
+            self._data = []
+        elif self._fields is not None:
+            items.append(Frame(None, self._fields))
+        self._fields = None
+        self._size = 0
+
+
+def encode(data: bytes | None, fields: Fields | None = None) -> bytes:
+    """One frame. Data of several lines goes out as several `data:` lines, which every client joins again."""
+    if fields is None and data is not None and 10 not in data:
+        return b"data: %b\n\n" % data
+    values = [(name.encode(), getattr(fields, name, None)) for name in Fields.__struct_fields__]
+    lines = [b"%b: %b\n" % (name, value) for name, value in values if value is not None]
+    if data is not None:
+        lines += [b"data: %b\n" % line for line in data.split(b"\n")]
+    return b"".join(lines) + b"\n"
+
+
+def encode_comment(text: bytes = b"") -> bytes:
+    """A comment as a frame of its own: readers that split on blank lines skip it whole."""
+    return b":%b\n\n" % text

@@ -1,0 +1,84 @@
+import pytest
+
+from agui_middleware import ClientVersion, Context, Event, Route
+from agui_middleware.filters.contract import EVERYTHING, Loss, Touched, handles
+from agui_middleware.protocol.errors import EventTooLarge
+
+
+def test_a_context_outside_a_server_knows_nothing() -> None:
+    context = Context()
+    assert (context.client, context.route, context.scope) == (None, None, {})
+    context.lost("shape", "why")  # nobody listens
+
+
+def test_a_context_tells_of_client_route_and_scope() -> None:
+    client, route, scope = ClientVersion.parse("0.0.58"), Route(path="/agent"), {"type": "http"}
+    context = Context(client, route, scope)
+    assert (context.client, context.route, context.scope) == (client, route, scope)
+
+
+def test_a_loss_is_reported_once_a_response_and_shape() -> None:
+    losses: list[Loss] = []
+    first, second = Context(on_loss=losses.append), Context(on_loss=losses.append)
+    for context in (first, first, second):
+        for shape in ("a", "b"):
+            context.lost(shape, "because", "1.0.0")
+    assert [(loss.feature, loss.context) for loss in losses] == [
+        ("a", first),
+        ("b", first),
+        ("a", second),
+        ("b", second),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("client", "since", "text"),
+    [
+        (None, None, "lost: media: no room"),
+        (None, "1.0.0", "lost: media: no room; @ag-ui/client 1.0.0 and newer keep it"),
+        ("0.0.58", "1.0.0", "lost for @ag-ui/client 0.0.58: media: no room; @ag-ui/client 1.0.0 and newer keep it"),
+    ],
+)
+def test_a_loss_says_what_for_whom_why_and_since_when_it_is_kept(
+    client: str | None, since: str | None, text: str
+) -> None:
+    losses: list[Loss] = []
+    Context(client and ClientVersion.parse(client), on_loss=losses.append).lost("media", "no room", since)  # type: ignore[arg-type]  # "" is not there
+    assert str(losses[0]) == text
+    assert (losses[0].feature, losses[0].reason, losses[0].fixed_in) == ("media", "no room", since)
+
+
+def test_what_is_held_back_is_bounded_for_all_filters_together() -> None:
+    event = Event(type="X", text="x" * 20)
+    size = len(event.raw)
+    context = Context(max_event_bytes=2 * size)
+    context.hold(event)
+    context.hold(event)
+    context.release(event)
+    context.hold(event)
+    with pytest.raises(EventTooLarge):
+        context.hold(event)
+
+
+@pytest.mark.parametrize(
+    ("declared", "inside", "outside"),
+    [
+        (Touched(frozenset("AB"), frozenset()), "AB", "C"),
+        (Touched(frozenset({EVERYTHING}), frozenset("AB")), "CD", "AB"),
+        (Touched(frozenset({EVERYTHING}), frozenset()), "ABC", ""),
+        (Touched(frozenset(), frozenset()), "", "ABC"),
+    ],
+)
+def test_touched_types(declared: Touched, inside: str, outside: str) -> None:
+    assert all(type in declared for type in inside)
+    assert not any(type in declared for type in outside)
+
+
+def test_touches_leaves_the_filter_as_it_is() -> None:
+    async def filter(events, context):  # type: ignore[no-untyped-def]
+        async for event in events:
+            yield event
+
+    declared = handles("A", "B")(filter)
+    assert declared is filter
+    assert "A" in declared.handles  # type: ignore[attr-defined]

@@ -1,0 +1,537 @@
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import pytest
+from ag_ui.core import CustomEvent
+
+from agui_middleware.filters import EVERYTHING, Context, Filter, handles
+from agui_middleware.filters.composition import Composition
+from agui_middleware.filters.contract import Each, overlook, per_event
+from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.stream.chain import Chain
+from tests.conftest import Run
+
+Events = AsyncIterator[Event]
+Log = list[Any]
+FILTER_ERROR = "RUN_ERROR AGUI_FILTER_ERROR"
+
+
+class Driven:
+    """A chain, and what it has emitted; an event is told by its type, RUN_ERROR with its code."""
+
+    def __init__(self, *filters: Filter) -> None:
+        self.log: Log = []
+        self.chain = Chain(Composition(filters), Context(), self._emit)
+
+    async def _emit(self, event: Event) -> None:
+        self.log.append(named(event))
+
+    async def push(self, *types: str) -> None:
+        for type in types:
+            await self.chain.push(Event(type=type))
+
+    async def run(self, *types: str) -> Log:
+        """All of a stream: start, the events, the end."""
+        await self.chain.start()
+        await self.push(*types)
+        await self.chain.finish()
+        await self.chain.close()
+        return self.log
+
+
+def named(event: Event) -> str:
+    return f"RUN_ERROR {event['code']}" if event.type == "RUN_ERROR" else event.type
+
+
+def marks(mark: str) -> Filter:
+    """Appends its mark to each type, and says when it has read the end."""
+
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            yield event.replace(type=event.type + mark)
+        yield Event(type=f"end of {mark}")
+
+    return filter
+
+
+def reads(log: Log) -> Filter:
+    """Lets all pass, and notes what it reads."""
+
+    async def filter(events: Events, _: Context) -> Events:
+        try:
+            async for event in events:
+                log.append(named(event))
+                yield event
+            log.append("end")
+        finally:
+            log.append("finally")
+
+    return filter
+
+
+def fails_on(type: str, error: Callable[[], Exception] = ZeroDivisionError) -> Filter:
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            if event.type == type:
+                raise error()
+            yield event
+
+    return filter
+
+
+def returns_on_b() -> Filter:
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            if event.type == "B":
+                return
+            yield event
+
+    return filter
+
+
+async def passes(events: Events, _: Context) -> Events:
+    async for event in events:
+        yield event
+
+
+async def test_without_filters_events_pass() -> None:
+    driven = Driven()
+    assert await driven.run("A", "B") == ["A", "B"]
+    assert not driven.chain.failure
+
+
+async def test_filters_run_in_order_and_each_event_leaves_before_the_next_is_read() -> None:
+    driven = Driven(marks("1"), marks("2"))
+    await driven.chain.start()
+    await driven.push("A")
+    assert driven.log == ["A12"]
+    await driven.push("B")
+    assert driven.log == ["A12", "B12"]
+    await driven.chain.finish()
+    assert driven.log == ["A12", "B12", "end of 12", "end of 2"]
+    assert driven.chain.ended
+
+
+async def test_a_filter_may_drop_split_and_hold_back() -> None:
+    async def filter(events: Events, _: Context) -> Events:
+        held = []
+        async for event in events:
+            if event.type == "hold":
+                held.append(event)
+            elif event.type == "split":
+                yield Event(type="first")
+                yield Event(type="second")
+            elif event.type != "drop":
+                yield event
+        for event in held:
+            yield event
+
+    assert await Driven(filter, marks("!")).run("A", "drop", "hold", "split", "B") == [
+        *("A!", "first!", "second!", "B!", "hold!", "end of !"),
+    ]
+
+
+async def test_a_filter_may_yield_mappings_and_models() -> None:
+    async def filter(events: Events, _: Context) -> AsyncIterator[Any]:
+        async for event in events:
+            yield {"type": "MAPPING", "n": 1}
+            yield CustomEvent(name="x", value=None)
+            yield event
+
+    assert await Driven(filter, marks("!")).run("A") == ["MAPPING!", "CUSTOM!", "A!", "end of !"]
+    assert await Driven(filter).run("A") == ["MAPPING", "CUSTOM", "A"]
+
+
+async def test_a_filter_may_yield_before_its_first_event() -> None:
+    """The filters behind it start with what it yields, and only once."""
+
+    async def filter(events: Events, _: Context) -> Events:
+        yield Event(type="before")
+        async for event in events:
+            yield event
+
+    async def counts(events: Events, _: Context) -> Events:
+        count = 0
+        async for event in events:
+            count += 1
+            yield event.replace(type=f"{event.type}{count}")
+
+    driven = Driven(filter, counts, marks("!"))
+    await driven.chain.start()
+    assert driven.log == ["before1!"]
+    await driven.push("A")
+    assert driven.log == ["before1!", "A2!"]
+    await driven.chain.close()
+
+
+async def test_filters_share_the_context_and_state_is_local() -> None:
+    seen = []
+
+    async def counts(events: Events, context: Context) -> Events:
+        seen.append(context)
+        count = 0
+        async for event in events:
+            count += 1
+            yield event.replace(type=f"{event.type}{count}")
+
+    composition = Composition([counts, counts])
+    log: Log = []
+
+    async def emit(event: Event) -> None:
+        log.append(event.type)
+
+    chains = [Chain(composition, Context(), emit) for _ in range(2)]
+    for chain in chains:
+        await chain.start()
+    for chain in chains:
+        await chain.push(Event(type="A"))
+    for chain in chains:
+        await chain.close()
+    assert log == ["A11", "A11"]
+    assert seen[0] is seen[1] is not seen[2]
+
+
+# The types that a filter declares.
+
+
+async def test_events_that_a_filter_does_not_touch_pass_it_by() -> None:
+    log: Log = []
+    driven = Driven(handles("A", "CUSTOM")(reads(log)))
+    assert await driven.run("A", "B", "RAW", "CUSTOM", "x") == ["A", "B", "RAW", "CUSTOM", "x"]
+    assert log == ["A", "CUSTOM", "end", "finally"]
+
+
+async def test_a_filter_of_everything_but_some_types() -> None:
+    log: Log = []
+    driven = Driven(handles(EVERYTHING, except_=frozenset({"B", "RAW"}))(reads(log)))
+    assert await driven.run("A", "B", "RAW", "x") == ["A", "B", "RAW", "x"]
+    assert log == ["A", "x", "end", "finally"]
+
+
+async def test_a_filter_none_of_whose_types_comes_never_starts() -> None:
+    log: Log = []
+    driven = Driven(handles("C")(reads(log)), handles()(reads(log)))
+    assert await driven.run("A", "B") == ["A", "B"]
+    assert log == []
+
+
+async def test_each_event_visits_the_filters_of_its_type_in_order() -> None:
+    def mark(text: str, *types: str, except_: frozenset[str] = frozenset()) -> Filter:
+        async def filter(events: Events, _: Context) -> Events:
+            async for event in events:
+                yield event.replace(seen=event.get("seen", "") + text)
+
+        return handles(*types, except_=except_)(filter) if types else filter
+
+    filters = [
+        mark("1", "A"),
+        mark("2", "A", "B"),
+        mark("3"),
+        mark("4", EVERYTHING, except_=frozenset("A")),
+        mark("5", "x"),
+    ]
+    seen = {}
+
+    async def emit(event: Event) -> None:
+        seen[event.type] = event["seen"]
+
+    chain = Chain(Composition(filters), Context(), emit)
+    await chain.start()
+    for type in ("A", "B", "RAW", "x", "y"):
+        await chain.push(Event(type=type))
+    await chain.close()
+    assert seen == {"A": "123", "B": "234", "RAW": "34", "x": "345", "y": "34"}
+
+
+async def test_a_changed_type_visits_the_filters_of_the_new_one() -> None:
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            yield event.replace(type="B")
+
+    log: Log = []
+    driven = Driven(handles("B")(reads(log)), handles("A")(filter), handles("B")(reads(log)))
+    assert await driven.run("A") == ["B"]
+    assert log == ["B", "end", "finally"]
+
+
+def test_filters_that_all_declare_their_types_await_nothing() -> None:
+    declared = handles("A")(marks("1"))
+    assert Composition([]).together
+    assert Composition([declared, declared]).together
+    assert not Composition([declared, marks("2")]).together
+
+
+# Filters of the package's own, at less than a generator's cost.
+
+
+def dropping(type: str, log: Log) -> Filter:
+    @per_event(EVERYTHING)
+    def filter(_: Context) -> Each:
+        def pass_on(event: Event) -> Event | None:
+            log.append(event.type)
+            return None if event.type == type else event.replace(seen=True)
+
+        return pass_on
+
+    return filter
+
+
+async def test_a_filter_may_be_called_for_each_event() -> None:
+    before: Log = []
+    between: Log = []
+    after: Log = []
+    driven = Driven(dropping("A", before), marks("!"), dropping("B!", between), dropping("x", after))
+    assert await driven.run("A", "B", "C") == ["C!", "end of !"]
+    assert (before, between, after) == (["A", "B", "C"], ["B!", "C!", "end of !"], ["C!", "end of !"])
+
+
+async def test_a_filter_that_is_called_has_state_of_its_own_for_each_response() -> None:
+    @per_event("A")
+    def counting(_: Context) -> Each:
+        count = 0
+
+        def pass_on(event: Event) -> Event:
+            nonlocal count
+            count += 1
+            return event.replace(type=f"A{count}")
+
+        return pass_on
+
+    for _ in range(2):
+        assert await Driven(counting).run("A", "B", "A") == ["A1", "B", "A2"]
+
+
+async def test_a_filter_that_is_called_and_raises_ends_the_run() -> None:
+    @per_event("A", "B")
+    def fails(_: Context) -> Each:
+        def pass_on(event: Event) -> Event:
+            if event.type == "B":
+                raise ZeroDivisionError
+            return event
+
+        return pass_on
+
+    for filters in ([fails], [passes, fails], [fails, marks("!")]):
+        driven = Driven(*filters)
+        assert await driven.run("A", "B", "A") in (["A", FILTER_ERROR], ["A!", "RUN_ERROR!", "end of !"])
+        assert isinstance(driven.chain.failure, ZeroDivisionError)
+
+
+async def test_a_filter_that_is_called_is_a_filter_like_any_other() -> None:
+    log: Log = []
+    given = [Event(type="A"), Event(type="B")]
+
+    async def events() -> Events:
+        for event in given:
+            yield event
+
+    assert [event.type async for event in dropping("A", log)(events(), Context())] == ["B"]
+    assert log == ["A", "B"]
+
+
+async def test_a_filter_that_dozes_is_not_given_what_it_overlooks() -> None:
+    def watching(log: Log, dozes: bool) -> Filter:
+        @handles("A", "B", dozes=dozes)
+        async def filter(events: Events, _: Context) -> Events:
+            overlook(events, {"A"})
+            async for event in events:
+                log.append(event.type)
+                overlook(events, {"A"} if len(log) > 1 else set())
+                yield event
+
+        return filter
+
+    for dozes, expected in ((True, ["B", "A"]), (False, ["A", "B", "A", "A", "C"])):
+        log: Log = []
+        driven = Driven(watching(log, dozes), marks("!"))
+        assert await driven.run("A", "B", "A", "A", "C") == ["A!", "B!", "A!", "A!", "C!", "end of !"]
+        assert log == [type for type in expected if type != "C"]
+
+
+async def test_to_overlook_by_hand_has_no_effect() -> None:
+    async def events() -> Events:
+        yield Event(type="A")
+
+    source = events()
+    overlook(source, {"A"})
+    assert [event.type async for event in source] == ["A"]
+
+
+# What ends early.
+
+
+async def test_behind_a_filter_that_raises_the_others_read_run_error_and_the_end() -> None:
+    before: Log = []
+    after: Log = []
+    driven = Driven(reads(before), fails_on("B"), reads(after), marks("!"))
+    await driven.chain.start()
+    await driven.push("A", "B", "C")
+    assert driven.log == ["A!", "RUN_ERROR!", "end of !"]
+    assert isinstance(driven.chain.failure, ZeroDivisionError)
+    assert driven.chain.ended
+    await driven.chain.finish()
+    await driven.chain.close()
+    assert before == ["A", "B", "finally"]
+    assert after == ["A", FILTER_ERROR, "end", "finally"]
+
+
+async def test_a_malformed_event_found_by_a_filter_has_its_own_code() -> None:
+    assert await Driven(fails_on("A", lambda: MalformedEvent("x"))).run("A") == ["RUN_ERROR AGUI_MALFORMED_EVENT"]
+
+
+async def test_a_filter_that_raises_at_its_start() -> None:
+    async def filter(events: Events, _: Context) -> Events:
+        raise ZeroDivisionError
+        yield  # type: ignore[unreachable]  # makes it a generator
+
+    log: Log = []
+    driven = Driven(filter, reads(log))
+    assert await driven.run("A") == [FILTER_ERROR]
+    assert log == [FILTER_ERROR, "end", "finally"]
+
+
+async def test_a_declared_filter_that_raises_at_its_start() -> None:
+    @handles("B")
+    async def filter(events: Events, _: Context) -> Events:
+        raise ZeroDivisionError
+        yield  # type: ignore[unreachable]  # makes it a generator
+
+    assert await Driven(filter).run("A", "B", "C") == ["A", FILTER_ERROR]
+
+
+async def test_a_filter_that_raises_at_its_end() -> None:
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            yield event
+        raise ZeroDivisionError
+
+    driven = Driven(filter, marks("!"))
+    assert await driven.run("A") == ["A!", "RUN_ERROR!", "end of !"]
+    assert isinstance(driven.chain.failure, ZeroDivisionError)
+
+
+async def test_the_first_failure_is_the_one_that_is_told() -> None:
+    driven = Driven(fails_on("B"), fails_on("RUN_ERROR", KeyError), marks("!"))
+    assert await driven.run("A", "B") == ["A!", "RUN_ERROR!", "end of !"]
+    assert isinstance(driven.chain.failure, ZeroDivisionError)
+
+
+async def test_behind_a_filter_that_returns_the_others_read_the_end() -> None:
+    before: Log = []
+    after: Log = []
+    driven = Driven(reads(before), returns_on_b(), reads(after))
+    await driven.chain.start()
+    await driven.push("A")
+    assert not driven.chain.ended
+    await driven.push("B", "C")
+    assert (driven.log, driven.chain.ended, driven.chain.failure) == (["A"], True, None)
+    await driven.chain.close()
+    assert before == ["A", "B", "finally"]
+    assert after == ["A", "end", "finally"]
+
+
+async def test_a_declared_filter_that_returns_ends_the_chain() -> None:
+    driven = Driven(handles("B")(returns_on_b()), passes)
+    assert await driven.run("A", "B", "A") == ["A"]
+
+
+async def test_a_filter_that_yields_what_is_no_event_has_raised() -> None:
+    async def filter(events: Events, _: Context) -> AsyncIterator[Any]:
+        async for event in events:
+            yield event
+            yield "garbage"
+
+    for filters in ([filter], [filter, passes]):
+        driven = Driven(*filters)
+        assert await driven.run("A", "B") == ["A", FILTER_ERROR]
+        assert isinstance(driven.chain.failure, TypeError)
+
+
+async def test_fail_has_all_filters_read_run_error_and_the_end() -> None:
+    log: Log = []
+    driven = Driven(reads(log), handles("RUN_ERROR")(marks("!")), handles("C")(reads(log)))
+    await driven.chain.start()
+    await driven.push("A")
+    await driven.chain.fail(MalformedEvent("x"))
+    await driven.push("B")
+    assert driven.log == ["A", "RUN_ERROR!", "end of !"]
+    assert log == ["A", "RUN_ERROR AGUI_MALFORMED_EVENT", "end", "finally"]
+    assert isinstance(driven.chain.failure, MalformedEvent)
+
+
+async def test_fail_without_filters() -> None:
+    driven = Driven()
+    await driven.chain.fail(ZeroDivisionError())
+    assert driven.log == [FILTER_ERROR]
+    assert driven.chain.ended
+
+
+# Unwinding.
+
+
+async def test_close_unwinds_all_in_order_whatever_they_raise(caplog: pytest.LogCaptureFixture) -> None:
+    log: Log = []
+
+    def raises_in_finally(name: str) -> Filter:
+        async def filter(events: Events, _: Context) -> Events:
+            try:
+                async for event in events:
+                    yield event
+            finally:
+                log.append(name)
+                raise ZeroDivisionError(name)
+
+        return filter
+
+    driven = Driven(raises_in_finally("first"), raises_in_finally("second"), reads(log))
+    await driven.chain.start()
+    await driven.chain.close()
+    assert log == ["first", "second", "finally"]
+    assert caplog.messages == ["a filter raised while it was being closed"] * 2
+    await driven.chain.close()
+    assert len(log) == 3
+
+
+def test_close_unwinds_all_also_where_it_is_cancelled_meanwhile(run: Run) -> None:
+    async def scenario() -> None:
+        log: Log = []
+
+        async def awaits_in_finally(events: Events, _: Context) -> Events:
+            try:
+                async for event in events:
+                    yield event
+            finally:
+                log.append("awaits")
+                await anyio.lowlevel.checkpoint()
+                log.append("never")
+
+        driven = Driven(awaits_in_finally, awaits_in_finally, reads(log))
+        await driven.chain.start()
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await driven.chain.close()
+        assert scope.cancelled_caught
+        assert log == ["awaits", "awaits", "finally"]
+
+    run(scenario)
+
+
+async def test_an_error_of_the_reader_is_no_filters_fault() -> None:
+    """What is no `Exception`, as a cancellation, passes through all filters, is not taken for a failure of theirs."""
+    log: Log = []
+
+    class Gone(BaseException):
+        pass
+
+    async def emit(event: Event) -> None:
+        raise Gone
+
+    chain = Chain(Composition([reads(log), reads(log)]), Context(), emit)
+    await chain.start()
+    with pytest.raises(Gone):
+        await chain.push(Event(type="A"))
+    assert chain.failure is None
+    await chain.push(Event(type="B"))  # is dropped
+    await chain.close()
+    assert log == ["A", "A", "finally", "finally"]
