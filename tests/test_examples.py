@@ -78,7 +78,7 @@ async def test_telemetry() -> None:
     for release in ("0.0.58", "0.0.58", "1.0.0"):
         await ask(telemetry.app, release=release)
     assert sorted(counted(reader), key=str) == [
-        ("agui.losses", {"client": "0.0.58", "route": "/agent", "shape": "subagents", "since": "0.0.59"}, 2),
+        ("agui.losses", {"client": "0.0.58", "route": "/agent", "feature": "subagents", "fixed_in": "0.0.59"}, 2),
         ("agui.streams", {"client": "0.0.58", "route": "/agent"}, 2),
         ("agui.streams", {"client": "1.0.0", "route": "/agent"}, 1),
     ]

@@ -1,4 +1,4 @@
-"""What the package promises as a whole: its names, its words, its rooms, and that the README's code runs."""
+"""What the package promises as a whole: its names, its words, and that the README's code runs."""
 
 import ast
 import importlib
@@ -103,40 +103,6 @@ def test_the_contract_of_a_filter_is_written_where_it_is_defined() -> None:
     words = ast.literal_eval(statement.value)
     for duty in ("cancel scope", "must not yield in `finally`", "drops what continues", "RUN_ERROR"):
         assert duty in words
-
-
-# Rooms: who knows whom.
-
-
-def imports(path: Path) -> set[str]:
-    """The modules that a file imports when it runs; what only type checkers read is left out."""
-    found: set[str] = set()
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {node.module or ""} | {f"{node.module}.{name.name}" for name in node.names}
-    return found
-
-
-@pytest.mark.parametrize("leaf", ["sse", "client", "pump", "turn", "json_scan"])
-def test_a_leaf_imports_nothing_of_ours(leaf: str) -> None:
-    assert not any(name.startswith("agui_middleware") for name in imports(ROOT / f"{leaf}.py"))
-
-
-def test_only_the_shell_knows_asgi() -> None:
-    edges = {"agent_events", "cli", "demo", "proxy"}
-    files = [path for path in ROOT.rglob("*.py") if not edges.intersection(path.relative_to(ROOT).parts)]
-    knows = {path.stem for path in files if any(name.startswith("starlette") for name in imports(path))}
-    assert knows == {"middleware", "response", "settings"}
-
-
-@pytest.mark.parametrize(
-    "path", [*sorted((ROOT / "filters").glob("*.py")), *sorted((ROOT / "downgrades").glob("*.py"))], ids=str
-)
-def test_filters_know_neither_plans_nor_responses(path: Path) -> None:
-    known = {name.split(".")[1] for name in imports(path) if name.startswith("agui_middleware.")}
-    assert known <= {"event", "errors", "filters", "downgrades", "lanes", "messages", "pump", "client", "json_object"}
 
 
 # The README.

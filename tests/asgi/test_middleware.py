@@ -480,11 +480,11 @@ async def test_a_loss_is_logged_once_a_response_and_shape_and_told_to_the_hook(
 async def test_a_loss_has_fields_for_a_log(caplog: pytest.LogCaptureFixture) -> None:
     await ask(AGUIMiddleware(AGENT, Settings(routes=[Route(path="/agent")], default_client="0.0.58")))
     [record] = caplog.records
-    assert {name: vars(record)[name] for name in ("route", "client", "shape", "since")} == {
+    assert {name: vars(record)[name] for name in ("route", "client", "feature", "fixed_in")} == {
         "route": "/agent",
         "client": "0.0.58",
-        "shape": "subagents",
-        "since": "0.0.59",
+        "feature": "subagents",
+        "fixed_in": "0.0.59",
     }
 
 
