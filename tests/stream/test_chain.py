@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from ag_ui.core import CustomEvent
 
@@ -357,7 +358,7 @@ async def test_a_declared_filter_that_awaits_has_raised_and_is_unwound() -> None
     async def filter(events: Events, _: Context) -> Events:
         try:
             async for event in events:
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
                 yield event
         finally:
             log.append("finally")
