@@ -1,7 +1,8 @@
 """What a client sees of an agent's subagents."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from enum import StrEnum
+from functools import partial
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
@@ -177,7 +178,12 @@ def untag(event: Event) -> Event:
     return event.untagged() if edit is None else edit(event.untagged(), _untag_object)
 
 
-_CARRIED = {"MESSAGES_SNAPSHOT": edit_messages, "RUN_STARTED": edit_messages, "RUN_FINISHED": edit_interrupts}
+_edit_tagged = partial(edit_messages, containing=b"subagentRunId")
+_CARRIED: dict[str, Callable[..., Event]] = {
+    "MESSAGES_SNAPSHOT": _edit_tagged,
+    "RUN_STARTED": _edit_tagged,
+    "RUN_FINISHED": edit_interrupts,
+}
 
 
 def strip_hidden(event: Event, owners: Ownership) -> Event:
