@@ -135,9 +135,10 @@ def test_the_repr_of_a_declared_filter_names_its_function() -> None:
 
 @handles("B")
 async def ends_at_b(events: Events, _: Context) -> Events:
-    async for _event in events:
-        return
-        yield
+    async for event in events:
+        if event.type == "B":
+            return
+        yield event
 
 
 @per_event(EVERYTHING)
