@@ -1,7 +1,8 @@
 """What a route can put into the way of a stream."""
 
+from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.subagents import SubagentVisibility
 
-__all__ = ["EVERYTHING", "Context", "Filter", "Loss", "SubagentVisibility", "handles"]
+__all__ = ["EVERYTHING", "Context", "Filter", "Loss", "SubagentVisibility", "expand_chunks", "handles"]

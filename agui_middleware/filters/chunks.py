@@ -37,7 +37,15 @@ _CLOSING = frozenset(EventType) - frozenset(ID_OF)  # what is of interest only w
 
 @handles(EVERYTHING, except_=NEUTRAL - frozenset(ID_OF))
 async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event, None]:
-    """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is."""
+    """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is.
+
+        async def my_filter(events, context):
+            async with aclosing(expand_chunks(events, context)) as expanded:
+                async for event in expanded: ...
+
+    For filters that look at texts, or that drop events: behind it every message and call has its START and its END, and
+    every event of it its id. It is a filter itself, and may stand in a route's `filters`.
+    """
     lanes = Lanes()
     events.skipped = _CLOSING
     async for event in events:

@@ -71,6 +71,7 @@ _PAYLOADS: Final = frozenset(
         "payload",
     }
 )
+_FOR_CLIENTS: Final = "@ag-ui/client"  # metadata that @ag-ui/client goes by: it names types of activities
 _DEEPEST: Final = 64  # levels of a payload; what is nested deeper is replaced unread
 
 
@@ -123,7 +124,10 @@ def _mask_payload(value: Any, mask: Mask, depth: int = 0) -> Any:
 
 
 def _mask_all(holder: JsonObject, mask: Mask, depth: int) -> JsonObject:
-    masked = {name: _mask_payload(value, mask, depth) for name, value in holder.members().items()}
+    masked = {
+        name: value if name == _FOR_CLIENTS else _mask_payload(value, mask, depth)
+        for name, value in holder.members().items()
+    }
     same = all(masked[name] is value for name, value in holder.members().items())
     return holder if same else JsonObject(masked)
 

@@ -161,6 +161,7 @@ NOT_TEXT: list[Json] = [
     {"type": "STEP_STARTED", "stepName": NUMBER},
     {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": NUMBER, "encryptedValue": NUMBER},
     {"type": "CUSTOM", "name": NUMBER, "value": {NUMBER: True}},
+    {"type": "MESSAGES_SNAPSHOT", "messages": [], "metadata": {"@ag-ui/client": {"authoritativeActivityTypes": [NUMBER]}}},
     {"type": "STATE_DELTA", "delta": [{"op": "remove", "path": NUMBER}]},
     {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": None},
     {"type": "RUN_FINISHED", "threadId": NUMBER, "runId": NUMBER, "outcome": {"pendingToolCallIds": [NUMBER]}},
