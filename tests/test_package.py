@@ -132,6 +132,6 @@ def test_the_settings_of_the_readme_are_read(tmp_path: Path, monkeypatch: pytest
     toml = blocks("toml")[0]
     (tmp_path / "pyproject.toml").write_text(toml)
     monkeypatch.chdir(tmp_path)
-    settings = Settings()
+    settings = Settings.load()
     assert settings.default_client == ClientVersion(0, 0, 58)
     assert [(route.path, route.visibility) for route in settings.routes] == [("/public/{name}", "hidden")]

@@ -52,7 +52,7 @@ class AGUIMiddleware:
         on_loss: Callable[[Loss], None] | None = None,
     ) -> None:
         self.app = app
-        settings = Settings() if settings is None else settings
+        settings = Settings.load() if settings is None else settings
         self.settings: Settings = settings
         self._identify = identify
         self._on_plan = on_plan
