@@ -31,6 +31,7 @@ class Responder:
     - `make_stream` gives the stream of a plan, writing to the function it is handed.
     - `vary` names the request headers that decided.
     - `on_compressed` is told the content coding of a response that could not be read, and passes.
+    - `hides`: whether nothing may leave unread; asked when the response starts, since the app's framework may know better.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Responder:
         make_stream: MakeStream,
         vary: Sequence[str],
         on_compressed: Callable[[str], None],
-        hides: bool,
+        hides: Callable[[], bool],
     ) -> None:
         self._send = send
         self._choose_plan = choose_plan
@@ -114,7 +115,7 @@ class Responder:
         self._lock.release()
         if self._started or self._over:
             await self.send(message)
-        elif self._hides:
+        elif self._hides():
             raise RuntimeError("'http.response.body' before 'http.response.start'")
         else:
             await self._send(message)
@@ -126,7 +127,7 @@ class Responder:
                 await _turn_away()
             if not self._started:
                 await self._decide(message)
-            elif self._hides:
+            elif self._hides():
                 raise RuntimeError("a second 'http.response.start'")
             else:
                 await self._send(message)  # which is the server's to refuse
@@ -136,13 +137,13 @@ class Responder:
     async def _decide(self, message: Message) -> None:
         fields = headers.normalised(message.get("headers"))
         coding = headers.content_coding(fields)
-        if not headers.is_event_stream(fields) or (message["status"] != 200 and not self._hides):
-            if self._hides and headers.is_protobuf(fields):
+        if not headers.is_event_stream(fields) or (message["status"] != 200 and not self._hides()):
+            if self._hides() and headers.is_protobuf(fields):
                 await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
             else:
                 await self._start_unread(message)
         elif coding is not None:
-            await self._start_compressed(message, coding)
+            await self._start_compressed(message, fields, coding)
         else:
             await self._start_stream(message, fields)
 
@@ -150,14 +151,15 @@ class Responder:
         await self._send(message)
         self._started = True
 
-    async def _start_compressed(self, message: Message, coding: str) -> None:
-        if self._hides:
+    async def _start_compressed(self, message: Message, fields: headers.Headers, coding: str) -> None:
+        if self._hides():
             await self._refuse(
                 f"a response compressed with {coding} cannot be read here; compress outside AGUIMiddleware"
             )
         else:
             self._on_compressed(coding)
-            await self._start_unread(message)
+            # A cache may not give it to a client that says another release: behind a compression outside, it is rewritten.
+            await self._start_unread({**message, "headers": headers.with_vary(fields, self._vary)})
 
     async def _start_stream(self, message: Message, fields: headers.Headers) -> None:
         plan = self._choose_plan()
@@ -177,7 +179,7 @@ class Responder:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _refuse_file(self, message: Message, stream: Stream) -> None:
-        if self._hides:
+        if self._hides():
             logger.error("a route that hides subagents refused a file, which nobody reads here")
             await self._end()
             raise Disconnected("the response is over")

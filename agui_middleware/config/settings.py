@@ -15,6 +15,7 @@ from agui_middleware.config.environment import PREFIX, is_set, refuse_unknown_na
 from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent, with_origins
 from agui_middleware.config.files import read_named, read_working_directory
 from agui_middleware.config.routes import Route
+from agui_middleware.protocol.errors import MAX_EVENT_BYTES
 
 
 class Settings(ExplainedModel, BaseSettings):
@@ -41,7 +42,7 @@ class Settings(ExplainedModel, BaseSettings):
     routes: list[Route] = []
     headers: list[HeaderName] = ["x-ag-ui-client-version"]
     default_client: ReleaseOrCurrent = "current"
-    max_event_bytes: PositiveInt = 10 * 1024 * 1024  # what 1.0.0 allows an unfinished frame
+    max_event_bytes: PositiveInt = MAX_EVENT_BYTES
     fix_framing: bool = True
     warn: bool = True
     debug: bool = False

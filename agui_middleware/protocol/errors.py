@@ -9,6 +9,10 @@ _MESSAGES = {
 }
 
 
+MAX_EVENT_BYTES = 10 * 1024 * 1024
+"""The default of `Settings.max_event_bytes`: what 1.0.0 allows an unfinished frame."""
+
+
 class EventTooLarge(Exception):
     """What one event, or what a filter must hold back, grows past `Settings.max_event_bytes`."""
 

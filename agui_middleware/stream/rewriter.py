@@ -11,6 +11,7 @@ from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.stream.chain import Chain, Rest
 from agui_middleware.stream.pump import DONE
+from agui_middleware.stream.sniff import may_be_agui
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
 logger: logging.Logger = logging.getLogger("agui_middleware")
@@ -101,7 +102,9 @@ class Stream:
 
         Not `whole`: it broke off, so that only what filters held back is left. An event without its end may be half of one.
         """
-        if self._doubtful and complete:
+        if self._doubtful and complete and self._plan.hides:
+            await self._look(self._decoder.finish(), last=True)
+        elif self._doubtful and complete:
             await self._pass_raw()
         if not (self._raw or self._doubtful):
             await self._run(self._take(self._decoder.finish() if complete else [], last=True))
@@ -229,6 +232,9 @@ class Stream:
         self._held.append(chunk)
         self._held_size += len(chunk)
         self._unsettled += items
+        if self._plan.hides:
+            await self._look(items)
+            return []
         first = next((item for item in items if not _is_silent(item)), None)
         if type(first) is Frame and _is_event(first.data or b"", _TYPES):
             self._doubtful = False
@@ -241,6 +247,18 @@ class Stream:
         elif self._decoder.idle:
             await self._write_held()
         return []
+
+    async def _look(self, items: list[Item], last: bool = False) -> None:
+        """Where subagents are hidden, look at every frame until one may be AG-UI. Those before it have left as they came."""
+        if any(map(_may_be_agui, items)) or self._held_size > self._limit:
+            self._doubtful = False
+            self._decide()
+            unsettled = [*self._unsettled, *items] if last else self._unsettled
+            self._held, self._unsettled = [], []
+            await self.start()
+            await self._run(self._take(unsettled, last=last))
+        elif last or self._decoder.idle:
+            await self._write_held()
 
     async def _pass_raw(self) -> None:
         self._raw, self._doubtful = True, False
@@ -260,6 +278,12 @@ def _as_it_is(chunk: bytes) -> bytes:
 
 def _is_silent(item: Item) -> bool:
     return type(item) is Comment or type(item) is UnknownField or (type(item) is Frame and item.data is None)
+
+
+def _may_be_agui(item: Item) -> bool:
+    if type(item) is Frame:
+        return item.data is not None and may_be_agui(item.data)
+    return not _is_silent(item) or (type(item) is UnknownField and may_be_agui(item.line))
 
 
 def _is_event(data: bytes, types: frozenset[str] | None = None) -> bool:

@@ -580,18 +580,75 @@ RUN = encode_events(stream("RS r; TS n @s; RF r"))
         b"",
         b"data: hello\r\n\r\ndata: world",
         b'event: delta\r\ndata: {"choices":[]}\r\n\r\n',
-        b'data: {"type":"message_start"}\n\ndata: {"type":"RUN_STARTED"}\r\n\r\n',
         b"data: [DONE]\n\n",
-        b"data:\n\n" + RUN,
         b": ping\r\n\r\nid: 5\r\n\r\nretry: 5\n\ndata: x\n\n",
         b": ping\r\n\r\n: pong",
         b"\xef\xbb\xbfdata: x\n\n",
         b"data: {\n\n",
     ],
 )
-async def test_a_doubtful_stream_that_is_no_ag_ui_passes_as_it_comes(stream: bytes, cut: Any) -> None:
-    driven = Driven(visibility="hidden", doubtful=True)
+@pytest.mark.parametrize("visibility", ["inline", "hidden"])
+async def test_a_doubtful_stream_that_is_no_ag_ui_passes_as_it_comes(stream: bytes, visibility: str, cut: Any) -> None:
+    driven = Driven(visibility=visibility, doubtful=True)
     assert await driven.run(*cut(stream)) == stream
+
+
+@EVERY_CUT
+@pytest.mark.parametrize(
+    "stream", [b'data: {"type":"message_start"}\n\ndata: {"type":"RUN_STARTED"}\r\n\r\n', b"data:\n\n" + RUN]
+)
+async def test_its_first_event_decides_where_nothing_is_hidden(stream: bytes, cut: Any) -> None:
+    driven = Driven(visibility="inline", doubtful=True)
+    assert await driven.run(*cut(stream)) == stream
+
+
+FOREIGN = [
+    b'data: {"choices":[{"delta":{"tool_calls":[{"type":"function"}]}}]}\n\n',
+    b'event: ping\ndata: {"type":"heartbeat"}\n\n',
+    b"data: hello {\n\n",
+    b'data: {"type":["RUN_STARTED"]}\n\n',
+    b": ping\r\n\r\n",
+    b"what: ever\n\n",
+]
+HIDDEN_RUN = encode_events(stream("RS r; RF r"))
+
+
+@EVERY_CUT
+@pytest.mark.parametrize("before", [*FOREIGN, b"".join(FOREIGN), b""])
+@pytest.mark.parametrize("run", [RUN, RUN.removesuffix(b"\n\n"), RUN.replace(b"\n", b"\r\n")])
+async def test_where_subagents_are_hidden_a_doubtful_stream_is_rewritten_from_its_first_event_on(
+    cut: Any, before: bytes, run: bytes
+) -> None:
+    """A heartbeat before the run is not a way round."""
+    driven = Driven(visibility="hidden", doubtful=True)
+    written = await driven.run(*cut(before + run))
+    assert written.endswith(HIDDEN_RUN)
+    assert b"subagentRunId" not in written
+
+
+@EVERY_CUT
+@pytest.mark.parametrize(
+    "torn",
+    [
+        b'data: {"type":"TEXT_MESSAGE_START","mess\n\n',
+        b'ta: {"type":"TEXT_MESSAGE_START","subagentRunId":"s"}\n\n',
+        b'data: {"name":"x","subagentRunId":"s"}\n\n',
+        b'data: {"name":"SECRET","subagentRunId":\n\n',
+    ],
+)
+async def test_where_subagents_are_hidden_a_doubtful_stream_with_a_torn_event_ends(cut: Any, torn: bytes) -> None:
+    driven = Driven(visibility="hidden", doubtful=True)
+    written = await driven.run(*cut(FOREIGN[1] + torn + RUN))
+    assert written.startswith(FOREIGN[1])
+    assert b"AGUI_MALFORMED_EVENT" in written
+    assert b"SECRET" not in written
+
+
+async def test_where_subagents_are_hidden_a_doubtful_stream_has_the_bound_of_every_other() -> None:
+    driven = Driven(visibility="hidden", doubtful=True, limit=100)
+    written = await driven.run(FOREIGN[1], b"data: " + b"x" * 200, b"\n\n", RUN)
+    assert written.startswith(FOREIGN[1])
+    assert b"AGUI_EVENT_TOO_LARGE" in written
 
 
 @EVERY_CUT
