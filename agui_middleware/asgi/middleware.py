@@ -18,7 +18,7 @@ from agui_middleware.config.plan import STATE, Choice, Plan
 from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, ClientVersion, nearest_release
-from agui_middleware.stream.rewriter import Stream, Write
+from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 if TYPE_CHECKING:
     from agui_middleware.config.routes import Route
@@ -113,11 +113,11 @@ class AGUIMiddleware:
             _notify("plan", self._on_plan, scope, decision.choice)
         return plan
 
-    def _stream(self, decision: Decision, scope: Scope, plan: Plan, write: Write) -> Stream:
+    def _stream(self, decision: Decision, scope: Scope, plan: Plan, write: Write) -> AsyncRewriter:
         limit, debug = self.settings.max_event_bytes, self.settings.debug
-        context = Context(plan.client, decision.choice.route, scope, self._report_loss, limit)
+        context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit)
         foreign = self._plans.may_be_foreign(decision.match)
-        return Stream(plan, context, write, limit, doubtful=foreign, verify=debug)
+        return AsyncRewriter(plan, context, write, limit, sniff=foreign, verify=debug)
 
     def _client(self, route: "Route", scope: Scope) -> tuple[ClientVersion | None, bool]:
         """The release that reads the response, and whether that is certain: the body may still name a newer one."""
