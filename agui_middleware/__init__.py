@@ -1,7 +1,7 @@
 """AG-UI over ASGI: every client, of any age, gets a stream that it can read."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import importlib
+import typing
 
 from agui_middleware.asgi.middleware import AGUIMiddleware
 from agui_middleware.config.plan import Choice, Plan
@@ -12,7 +12,7 @@ from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.recording import rewrite
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
 
@@ -39,13 +39,13 @@ __version__ = "0.1.0"
 
 _MODELS = {"Route": "agui_middleware.config.routes", "Settings": "agui_middleware.config.settings"}
 
-if not TYPE_CHECKING:  # pragma: no branch
+if not typing.TYPE_CHECKING:  # pragma: no branch
 
     def __getattr__(name: str) -> object:
-        """Import the models when they are first used: pydantic takes longer to import than all else here."""
+        """Import the models when they are first used: pydantic takes longer to import than the rest of the package."""
         if name not in _MODELS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        model = globals()[name] = getattr(import_module(_MODELS[name]), name)
+        model = globals()[name] = getattr(importlib.import_module(_MODELS[name]), name)
         return model
 
     def __dir__() -> list[str]:

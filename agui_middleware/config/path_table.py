@@ -4,11 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from starlette.convertors import PathConvertor
 from starlette.routing import compile_path
 
 _PARAMETER = re.compile(r"{\w+(?::(\w+))?}")
 _ONE_SEGMENT: Final = frozenset({"str", "int", "float", "uuid"})
 """The convertors of Starlette that take no slash. Any other may take several segments."""
+
+
+def takes_any_depth(path: str) -> bool:
+    """Whether a path has a parameter that takes slashes. Raises what Starlette raises where the path is malformed."""
+    return any(isinstance(convertor, PathConvertor) for convertor in compile_path(path)[2].values())
 
 
 class _Node:

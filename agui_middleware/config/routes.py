@@ -4,8 +4,6 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, field_validator
-from starlette.convertors import PathConvertor
-from starlette.routing import compile_path
 
 from agui_middleware.config.fields import (
     ExplainedModel,
@@ -16,6 +14,7 @@ from agui_middleware.config.fields import (
     ReleaseOrCurrent,
     Visibility,
 )
+from agui_middleware.config.path_table import takes_any_depth
 
 
 class Route(ExplainedModel, BaseModel):
@@ -53,7 +52,7 @@ class Route(ExplainedModel, BaseModel):
     def _compiles(cls, path: str) -> str:
         if not path.startswith("/"):
             raise ValueError("a path starts with '/'")
-        compile_path(path)
+        takes_any_depth(path)  # compiles it
         return path
 
     @property
@@ -64,7 +63,7 @@ class Route(ExplainedModel, BaseModel):
     @cached_property
     def catches_all(self) -> bool:
         """Whether the path takes any number of segments, so that the route does not name what it takes."""
-        return any(isinstance(convertor, PathConvertor) for convertor in compile_path(self.path)[2].values())
+        return takes_any_depth(self.path)
 
     def takes(self, method: str) -> bool:
         """Whether an HTTP method is one of the route's. GET takes HEAD along, as in Starlette."""
