@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import Scope
 
-from agui_middleware.asgi.headers import wants_events
+from agui_middleware.asgi.headers import Headers, may_be_events, wants_events
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.config.advertised import from_body
 from agui_middleware.config.plan import Choice, Plan
@@ -47,6 +47,14 @@ class Decision:
                 self.match = stricter
                 self.choice.replace(self._plans.routes[stricter.route], self._plans.plan(stricter, self.choice.client))
         return self.match.hides
+
+    def suspects(self, status: int, headers: Headers) -> bool:
+        """Whether a response may be an event stream that nothing may leave of unread, though its type does not say so.
+
+        Clients read a body of any type as events. On a path that no route names, a text is taken for what its type says: the
+        path may serve files.
+        """
+        return self.hides() and may_be_events(status, headers, texts=self._plans.is_named(self.match))
 
     def freeze(self) -> Plan:
         """Freeze the decision; later information is ignored."""

@@ -1,11 +1,10 @@
-"""Notices that a client which does not name its release is sent what many releases reject."""
+"""Notices that a client which does not name its release is sent an event that older releases reject."""
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from starlette.types import Message, Send
 
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 
 _HEAD = 256
@@ -14,28 +13,19 @@ _HEAD = 256
 _REJECTED = re.compile(rb'"type": ?"(%b)"' % "|".join(KNOWN_SINCE).encode())
 
 
-def watch_for_rejected_events(send: Send, log: RateLimitedLog) -> Send:
-    """`send`, with one log record for the first event that older releases do not know.
+def watch_for_rejected_events(send: Send, found: Callable[[str], None]) -> Send:
+    """`send`, with a call of `found` for the first event that older releases do not know, with its type.
 
     For a client that does not name its release where no `default_client` is configured, so that it gets every event as it
     is: releases from before 1.0.0 never name themselves, and abort the whole run on the first such event.
     """
-    noticed = False
+    watches = True
 
     def watching(message: Message) -> Awaitable[None]:
-        nonlocal noticed
-        if not noticed and (found := _REJECTED.search(message.get("body", b""), 0, _HEAD)):
-            noticed = True
-            _report(found[1].decode(), log)
+        nonlocal watches
+        if watches and (match := _REJECTED.search(message.get("body", b""), 0, _HEAD)):
+            watches = False
+            found(match[1].decode())
         return send(message)
 
     return watching
-
-
-def _report(type: str, log: RateLimitedLog) -> None:
-    message = (
-        "a client that did not name its release was sent %s, and @ag-ui/client before %s aborts the run at it; "
-        "set default_client to the oldest release that you still serve, or to 'current' if there is none"
-    )
-    fields = {"event_type": type, "fixed_in": KNOWN_SINCE[type]}
-    log.warning("default_client", message, type, KNOWN_SINCE[type], fields=fields)

@@ -1,5 +1,6 @@
 """The headers of a response whose body is rewritten, and of the request that asks for one."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 Headers = list[tuple[bytes, bytes]]
@@ -9,6 +10,10 @@ DOWNGRADE = b"x-ag-ui-downgrade"
 # Extensions by which a server sends a file that the app never holds, so that it could not be read here.
 UNREAD_EXTENSIONS = frozenset({"http.response.pathsend", "http.response.zerocopysend"})
 _BINARY = b"application/vnd.ag-ui.event+proto"  # AG-UI's other encoding, which cannot be rewritten here
+# What servers send what has no type of its own as. A stream may be labelled so by mistake, and clients read it.
+_TEXTS = frozenset({b"text/plain", b"application/octet-stream"})
+_MEDIA_TYPE = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
+_WITHOUT_BODY = frozenset({204, 205, 304})
 _WILDCARDS = frozenset({b"*/*", b"application/*"})
 # They describe the bytes that the app wrote; a server or a cache would hold the rewritten ones against them.
 _OF_THE_BODY = frozenset({b"content-length", b"etag", b"content-md5", b"digest", b"repr-digest", b"accept-ranges"})
@@ -27,6 +32,18 @@ def is_event_stream(headers: Headers) -> bool:
     It may be one of several, in a list or in several fields: clients read the body in any case.
     """
     return b"text/event-stream" in _media_types(headers)
+
+
+def may_be_events(status: int, headers: Headers, *, texts: bool) -> bool:
+    """Whether a response that is not labelled as an event stream may be one.
+
+    That is where it has no type, several, or one that is malformed; with `texts`, also for plain text and octets.
+    """
+    if status in _WITHOUT_BODY or (b"content-length", b"0") in headers:
+        return False
+    types = _media_types(headers)
+    known = len(types) == 1 and all(map(_MEDIA_TYPE.fullmatch, types))
+    return not known or (texts and not types.isdisjoint(_TEXTS))
 
 
 def is_protobuf(headers: Headers) -> bool:

@@ -1,6 +1,5 @@
 """The middleware: configuration, and for each request a plan and a responder."""
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Unpack
@@ -9,13 +8,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
+from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
 from agui_middleware.config import advertised
 from agui_middleware.config.options import RouteOptions
-from agui_middleware.config.paths import is_plain, own_path
 from agui_middleware.config.plan import STATE, Choice, Plan
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, ClientVersion, nearest_release
 from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
@@ -23,9 +21,6 @@ from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 if TYPE_CHECKING:
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
-
-logger: logging.Logger = logging.getLogger("agui_middleware.request")
-loss_logger: logging.Logger = logging.getLogger("agui_middleware.loss")
 
 P = ParamSpec("P")
 Identify = Callable[[Scope], "ClientVersion | str | None"]
@@ -78,7 +73,7 @@ class AGUIMiddleware:
         self._identify = identify
         self._on_plan = on_plan
         self._on_loss = on_loss
-        self._log, self._loss_log = RateLimitedLog(logger), RateLimitedLog(loss_logger)
+        self._reports = Reports()
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,10 +91,10 @@ class AGUIMiddleware:
             await self.app(scope, receive, send)
             return
         if self._watches and certain and client is None and route.client is None and route.default_client is None:
-            send = watch_for_rejected_events(send, self._log)
+            send = watch_for_rejected_events(send, self._report_rejected)
         vary = self.settings.headers if route.client is None and self._identify is None else []
         choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope)
-        responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, decision.hides)
+        responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision)
         try:
             await responder.run(self.app, decision.inner, receive if certain else body.receive)
         finally:
@@ -108,16 +103,16 @@ class AGUIMiddleware:
     def _choose(self, decision: Decision, scope: Scope) -> Plan:
         plan = decision.freeze()
         if plan.hides and not self._plans.is_meant(decision.match):
-            self._report_strictness(scope)
+            self._reports.unnamed_path(scope)
         if self._on_plan is not None:
-            _notify("plan", self._on_plan, scope, decision.choice)
+            self._notify("on_plan", self._on_plan, scope, decision.choice)
         return plan
 
-    def _stream(self, decision: Decision, scope: Scope, plan: Plan, write: Write) -> AsyncRewriter:
+    def _stream(self, decision: Decision, scope: Scope, plan: Plan, write: Write, sniff: bool) -> AsyncRewriter:
         limit, debug = self.settings.max_event_bytes, self.settings.debug
         context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit)
-        foreign = self._plans.may_be_foreign(decision.match)
-        return AsyncRewriter(plan, context, write, limit, sniff=foreign, verify=debug)
+        sniff = sniff or self._plans.may_be_foreign(decision.match)
+        return AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=debug, log=self._reports.stream)
 
     def _client(self, route: "Route", scope: Scope) -> tuple[ClientVersion | None, bool]:
         """The release that reads the response, and whether that is certain: the body may still name a newer one."""
@@ -135,8 +130,7 @@ class AGUIMiddleware:
             return answer
         version = advertised.parse_advertised([answer]) if isinstance(answer, str) else None
         if version is None:
-            message = "`identify` returned %.80r, which is not a release, and counts as absent"
-            self._log.warning("identify", message, answer)
+            self._reports.unknown_answer(answer)
         return version
 
     def _advertised(self, scope: Scope) -> ClientVersion | None:
@@ -145,43 +139,24 @@ class AGUIMiddleware:
             version = advertised.parse_advertised(values)
             if version is not None:
                 return version
-            message = "a client named %.80r, which is not a release of @ag-ui/client, and counts as absent"
-            self._log.warning("advertised", message, ", ".join(values))
+            self._reports.unknown_release(values)
         return None
-
-    def _report_strictness(self, scope: Scope) -> None:
-        """For an event stream whose subagents are hidden though no route says so, since another route hides."""
-        path, method = own_path(scope)[:200], scope["method"][:20]
-        fields = {"path": path, "method": method}
-        if is_plain(scope, path):
-            methods = "" if method == "POST" else f", methods=[{method!r}]"
-            message = (
-                "subagents are hidden in a stream of %s %r: a route hides, and none has this path; %s decides for it"
-            )
-            self._log.warning("unnamed", message, method, path, f"Route(path={path!r}{methods})", fields=fields)
-        else:
-            message = "subagents are hidden in a stream of %s %r: a route hides, and servers read this path differently"
-            self._log.warning("not plain", message, method, path, fields=fields)
 
     def _report_loss(self, loss: Loss) -> None:
         if self.settings.warn:
-            fields = loss.fields
-            key = (fields["route"], fields["client"], fields["feature"])
-            self._loss_log.warning(key, "%s", loss, fields=fields)
+            self._reports.loss(loss)
         if self._on_loss is not None:
-            _notify("loss", self._on_loss, loss)
+            self._notify("on_loss", self._on_loss, loss)
 
-    def _report_compressed(self, coding: str) -> None:
-        message = "a stream compressed with %.80s passes unread; put the compression outside AGUIMiddleware"
-        self._log.warning("compressed", message, coding)
+    def _notify(self, name: str, hook: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            hook(*args, **kwargs)
+        except Exception as error:
+            self._reports.hook_failed(name, error)
 
-
-def _notify(event: str, hook: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-    """Call a hook. An exception of the hook is logged, and costs the stream nothing."""
-    try:
-        hook(*args, **kwargs)
-    except Exception:
-        logger.exception("the hook on_%s raised", event)
+    def _report_rejected(self, type: str) -> None:
+        self._watches = False  # once is enough: it looks at every chunk
+        self._reports.rejected_event(type)
 
 
 def _one_route(settings: object, options: RouteOptions) -> "Route":

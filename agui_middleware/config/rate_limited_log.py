@@ -19,7 +19,13 @@ class RateLimitedLog:
         self._counts: dict[Hashable, int] = {}
 
     def log(
-        self, key: Hashable, level: int, message: str, *values: object, fields: Mapping[str, object] | None = None
+        self,
+        key: Hashable,
+        level: int,
+        message: str,
+        *values: object,
+        fields: Mapping[str, object] | None = None,
+        exception: BaseException | None = None,
     ) -> None:
         """Count a record of a key, and log it if it is its turn. `fields` become attributes of the record."""
         if key not in self._counts and len(self._counts) >= _KEYS:
@@ -30,7 +36,7 @@ class RateLimitedLog:
         extra: dict[str, Any] = {**(fields or {}), "count": count}
         if count > 1:
             message, values = f"{message} (%d times so far)", (*values, count)
-        self._logger.log(level, message, *values, extra=extra)
+        self._logger.log(level, message, *values, extra=extra, exc_info=exception)
 
     def warning(self, key: Hashable, message: str, *values: object, fields: Mapping[str, object] | None = None) -> None:
         """`log` at the level WARNING."""

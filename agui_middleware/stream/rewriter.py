@@ -3,6 +3,7 @@
 import logging
 
 from agui_middleware.config.plan import Plan
+from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
@@ -25,16 +26,25 @@ class Rewriter:
     filter or the stream is at fault for: once `ended`, the stream takes no more, and what it had to say, RUN_ERROR included,
     was returned; where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
 
-    `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. Filters of the plan that may await
-    come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and `written` in place of `feed`.
+    `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. `log` is shared by many streams.
+    Filters of the plan that may await come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and
+    `written` in place of `feed`.
     """
 
     def __init__(
-        self, plan: Plan, context: Context, max_event_bytes: int, *, sniff: bool = False, verify: bool = False
+        self,
+        plan: Plan,
+        context: Context,
+        max_event_bytes: int,
+        *,
+        sniff: bool = False,
+        verify: bool = False,
+        log: RateLimitedLog | None = None,
     ) -> None:
         self._rewrites = plan.rewrites
         self._hides = plan.hides
         self._verify = verify
+        self._log = log or RateLimitedLog(logger)
         self.decoder: Decoder = Decoder(max_event_bytes)
         self.chain: Chain = Chain(plan.composition, context, self._emit)
         sniffer = StrictSniffer if plan.hides else Sniffer
@@ -168,7 +178,7 @@ class Rewriter:
         try:
             return Event.parse(line, fields)
         except MalformedEvent as error:
-            logger.warning("an event could not be read: %s", error)
+            self._log.warning("malformed", "an event could not be read: %s", error)
             if self._hides:
                 raise
             self._out.append(encode(data, fields))
