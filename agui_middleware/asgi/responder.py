@@ -139,7 +139,7 @@ class Responder:
             await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
         elif not labelled and not self._decision.suspects(status, fields):
             await self._start_unread(message)
-        elif status == 206:
+        elif hides and any(name == b"content-range" for name, _ in fields):
             await self._refuse("a part of a stream cannot be read here; do not serve ranges of it")
         elif coding is not None:
             await self._start_compressed(message, fields, coding)

@@ -159,7 +159,7 @@ async def test_a_stream_without_a_label_that_cannot_be_read_is_refused(coding: b
 @pytest.mark.parametrize("path", ["/private", "/other"])
 async def test_a_part_of_a_recorded_stream_is_refused(path: str) -> None:
     """It may begin in the middle of an event."""
-    start = {**EVENT_STREAM, "status": 206}
+    start = started(*EVENT_STREAM["headers"], (b"Content-Range", b"bytes 5-9/99"), status=206)
     exchange = await Exchange(path).run(behind(sends(b'SECRET","subagentRunId":"s"}', start=start)))
     assert exchange.sent[0]["status"] == 500
     assert b"SECRET" not in exchange.body
@@ -227,7 +227,8 @@ async def test_litestar_says_its_template() -> None:
     async def agent(name: FromPath[str]) -> LitestarStream:
         return LitestarStream(iter([SECRET]), media_type="text/event-stream", status_code=200)
 
-    app = behind(Litestar([agent]), Route(path="/agents/{name}", visibility="hidden"), Route())
+    litestar: Any = Litestar([agent])
+    app = behind(litestar, Route(path="/agents/{name}", visibility="hidden"), Route())
     for path in ("/agents/x", "/agents//x", "/agents/x/", "agents/x"):
         exchange = await Exchange(path).run(app)
         assert b"SECRET" not in exchange.body

@@ -648,6 +648,12 @@ async def test_a_comment_that_holds_an_event_is_blanked_where_subagents_are_hidd
     assert await driven.run(b": ping\n\n: " + SECRETS + b"\n\n", RUN) == b": ping\n\n:\n\n" + HIDDEN_RUN
 
 
+@EVERY_CUT
+async def test_a_stream_of_one_event_without_its_blank_line_is_hidden(cut: Any) -> None:
+    driven = Driven(visibility="hidden", sniff=True)
+    assert await driven.run(*cut(b"data: x\n\ndata: " + SECRETS)) == b"data: x\n\n"
+
+
 async def test_a_run_that_breaks_off_within_its_first_event_leaves_nothing_where_subagents_are_hidden() -> None:
     driven = Driven(visibility="hidden", sniff=True)
     await driven.take(b"data: " + SECRETS)
