@@ -585,8 +585,9 @@ RUN = encode_events(stream("RS r; TS n @s; RF r"))
 )
 @pytest.mark.parametrize("visibility", ["inline", "hidden"])
 async def test_a_sniffed_stream_that_is_not_ag_ui_passes_as_it_comes(stream: bytes, visibility: str, cut: Any) -> None:
-    driven = Driven(visibility=visibility, sniff=True)
-    assert await driven.run(*cut(stream)) == stream
+    for filters in [(), (passes,)]:
+        driven = Driven(*filters, visibility=visibility, sniff=True)
+        assert await driven.run(*cut(stream)) == stream
 
 
 @EVERY_CUT
