@@ -90,10 +90,10 @@ def quart(own_root: bool) -> ASGIApp:
 
 
 def django(own_root: bool) -> ASGIApp:
-    from django.conf import settings
-    from django.core.asgi import get_asgi_application
-    from django.http import HttpRequest, StreamingHttpResponse
-    from django.urls import path
+    from django.conf import settings  # type: ignore[import-untyped]
+    from django.core.asgi import get_asgi_application  # type: ignore[import-untyped]
+    from django.http import HttpRequest, StreamingHttpResponse  # type: ignore[import-untyped]
+    from django.urls import path  # type: ignore[import-untyped]
 
     async def endpoint(_: HttpRequest, **__: str) -> StreamingHttpResponse:
         return StreamingHttpResponse(secret(), content_type=EVENTS)
