@@ -19,10 +19,11 @@ class Decision:
     """The route, the reader and the plan of one request, until its response starts.
 
     `client` is the reader by the request's head; unless that is `certain`, the body may name a newer one. `choice` is what
-    the app sees of it, and `inner` the scope that the app is called with.
+    the app sees of it, and `inner` the scope that the app is called with. `unnamed`: the head does not name the reader and
+    nobody has configured one; the body may still name a protocol version, as releases from 1.0.0 on do.
     """
 
-    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match")
+    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "unnamed")
 
     def __init__(
         self, plans: "Plans", match: "Match", client: ClientVersion | None, certain: bool, scope: Scope, body: Body
@@ -32,6 +33,7 @@ class Decision:
         self._body = body
         self._root: str = scope.get("root_path") or ""
         self.match: Match = match
+        self.unnamed = False
         plan = plans.plan(match, client)
         self.choice: Choice = Choice(plans.routes[match.route], plan, self._plan)
         # Without a route of its own a path may serve files and pages, whose compression and ranges are not ours to stop.
@@ -59,6 +61,7 @@ class Decision:
     def freeze(self) -> Plan:
         """Freeze the decision; later information is ignored."""
         plan = self.choice.freeze()
+        self.unnamed = self.unnamed and from_body(self._body.so_far()) is None
         self._body.drop()
         return plan
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from starlette.types import Message, Send
 
+from agui_middleware.asgi.decision import Decision
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 
 _HEAD = 256
@@ -13,18 +14,17 @@ _HEAD = 256
 _REJECTED = re.compile(rb'"type": ?"(%b)"' % "|".join(KNOWN_SINCE).encode())
 
 
-def watch_for_rejected_events(send: Send, found: Callable[[str], None]) -> Send:
+def watch_for_rejected_events(send: Send, decision: Decision, found: Callable[[str], None]) -> Send:
     """`send`, with a call of `found` for the first event that older releases do not know, with its type.
 
     For a client that does not name its release where no `default_client` is configured, so that it gets every event as it
-    is: releases from before 1.0.0 never name themselves, and abort the whole run on the first such event.
+    is: releases from before 1.0.0 never name themselves, and abort the whole run on the first such event. Looks only as
+    long as `decision.unnamed`.
     """
-    watches = True
 
     def watching(message: Message) -> Awaitable[None]:
-        nonlocal watches
-        if watches and (match := _REJECTED.search(message.get("body", b""), 0, _HEAD)):
-            watches = False
+        if decision.unnamed and (match := _REJECTED.search(message.get("body", b""), 0, _HEAD)):
+            decision.unnamed = False
             found(match[1].decode())
         return send(message)
 

@@ -86,12 +86,14 @@ class AGUIMiddleware:
         body = Body(receive, self.settings.max_event_bytes)
         decision = Decision(self._plans, match, client, certain, scope, body)
         scope.setdefault("state", {})[STATE] = decision.choice  # where servers and Starlette keep the request's own
-        if not (decision.choice.plan.rewrites or self.settings.fix_framing or not certain):
+        strict = self._plans.routing.hides  # the framework may say that a route that hides has answered
+        if not (decision.choice.plan.rewrites or self.settings.fix_framing or strict or not certain):
             decision.freeze()
             await self.app(scope, receive, send)
             return
         if self._watches and certain and client is None and route.client is None and route.default_client is None:
-            send = watch_for_rejected_events(send, self._report_rejected)
+            decision.unnamed, certain = True, False
+            send = watch_for_rejected_events(send, decision, self._report_rejected)
         vary = self.settings.headers if route.client is None and self._identify is None else []
         choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope)
         responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision)

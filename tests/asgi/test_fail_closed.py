@@ -187,7 +187,8 @@ async def test_filters_that_await_read_a_stream_without_a_label() -> None:
 # What the app's framework says has answered.
 
 
-async def test_the_stricter_of_two_opinions_counts() -> None:
+@pytest.mark.parametrize("fix_framing", [True, False])
+async def test_the_stricter_of_two_opinions_counts(fix_framing: bool) -> None:
     """The app has rewritten the path, and answers with a route that hides."""
     fastapi = FastAPI()
 
@@ -200,7 +201,8 @@ async def test_the_stricter_of_two_opinions_counts() -> None:
         await fastapi(scope, receive, send)
 
     chosen: list[Choice] = []
-    app = behind(rewriting, PRIVATE, Route(), on_plan=lambda _, choice: chosen.append(choice))
+    settings = Settings(routes=[PRIVATE, Route()], fix_framing=fix_framing)
+    app = AGUIMiddleware(rewriting, settings, on_plan=lambda _, choice: chosen.append(choice))
     exchange = await Exchange("/public").run(app)
     assert exchange.body == HIDDEN
     [choice] = chosen

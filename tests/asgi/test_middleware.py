@@ -393,13 +393,14 @@ async def test_a_client_that_does_not_say_and_is_sent_what_releases_reject_is_lo
         ({"routes": [Route(path="/agent", client="1.0.0")]}, {}),
         ({"routes": [Route(path="/agent", visibility="inline")]}, {}),
         ({}, {"headers": [(NAME, NEW)]}),
+        ({}, {"body": [b'{"protocol', b'Version":"1.0"}']}),  # a 1.0.0, without the header
         ({}, {"method": "GET"}),
     ],
 )
 async def test_nothing_is_logged_where_the_reader_is_known(
     settings: dict[str, Any], request_: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    await ask(AGUIMiddleware(AGENT, Settings(**settings)), **request_)
+    await ask(AGUIMiddleware(reads_and_answers, Settings(**settings)), **request_)
     assert caplog.messages == []
 
 
