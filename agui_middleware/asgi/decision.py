@@ -61,9 +61,13 @@ class Decision:
     def freeze(self) -> Plan:
         """Freeze the decision; later information is ignored."""
         plan = self.choice.freeze()
-        self.unnamed = self.unnamed and from_body(self._body.so_far()) is None
         self._body.drop()
         return plan
+
+    def freeze_for_stream(self) -> Plan:
+        """`freeze`, where an event stream starts: `unnamed` is certain from now on."""
+        self.unnamed = self.unnamed and from_body(self._body.so_far()) is None
+        return self.freeze()
 
     def _plan(self, assumed: Plan) -> Plan:
         """The plan, now that so much of the body was read."""

@@ -103,7 +103,7 @@ class AGUIMiddleware:
             decision.freeze()
 
     def _choose(self, decision: Decision, scope: Scope) -> Plan:
-        plan = decision.freeze()
+        plan = decision.freeze_for_stream()
         if plan.hides and not self._plans.is_meant(decision.match):
             self._reports.unnamed_path(scope)
         if self._on_plan is not None:

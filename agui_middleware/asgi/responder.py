@@ -133,15 +133,15 @@ class Responder:
 
     async def _decide(self, message: Message) -> None:
         fields = headers.normalised(message.get("headers"))
-        status, coding, hides = message["status"], headers.content_coding(fields), self._decision.hides()
+        status, hides = message["status"], self._decision.hides()
         labelled = headers.is_event_stream(fields) and (status == 200 or hides)
         if not labelled and hides and headers.is_protobuf(fields):
             await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
-        elif not labelled and not self._decision.suspects(status, fields):
+        elif not (labelled or self._decision.suspects(status, fields)):
             await self._start_unread(message)
         elif hides and any(name == b"content-range" for name, _ in fields):
             await self._refuse("a part of a stream cannot be read here; do not serve ranges of it")
-        elif coding is not None:
+        elif (coding := headers.content_coding(fields)) is not None:
             await self._start_compressed(message, fields, coding)
         else:
             await self._start_stream(message, fields, labelled)
