@@ -92,9 +92,9 @@ class Responder:
             written = rewriter.feed(body)
             if written is body:
                 return self._send(message)
-            if rewriter.ended:
+            if rewriter.chain.ended:
                 return self._in_turn(self._write_last, written, self._stream)
-            return self._write(written) if written else _send_nothing()
+            return self._send({**message, "body": written}) if written else _send_nothing()
         if kind == "http.response.start":
             return self._start(message)
         if self._stream is not None and kind in headers.UNREAD_EXTENSIONS:
