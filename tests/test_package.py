@@ -59,7 +59,7 @@ import sys, starlette.routing, starlette.types, msgspec
 before = set(sys.modules)
 import agui_middleware
 print(*[name for name in {HEAVY!r} if name in set(sys.modules) - before])
-agui_middleware.AGUIMiddleware(None, agui_middleware.Settings(routes=[agui_middleware.Route()]))
+agui_middleware.AGUIMiddleware(lambda scope, receive, send: None, agui_middleware.Settings(routes=[agui_middleware.Route()]))
 print("pydantic" in sys.modules)
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

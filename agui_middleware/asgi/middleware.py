@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
+from agui_middleware.asgi.endpoint import Endpoint, as_app
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
@@ -34,6 +35,7 @@ class AGUIMiddleware:
         Route("/agent", AGUIMiddleware(endpoint, visibility="hidden"))
         app.add_middleware(AGUIMiddleware, default_client="0.0.58")
 
+    - `app`: an ASGI app, or an endpoint function that takes a Starlette request and returns a response.
     - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`: as in `agui_middleware.Route`. The other
       settings come from the environment and from files.
     - `settings`: instead of these, for several routes. Without either: `Settings.load()`.
@@ -44,15 +46,18 @@ class AGUIMiddleware:
       stream, before its first event. The app finds the same object as `request.state.agui`.
     - `on_loss`: called with each `Loss`, once a response and feature, whether it is logged or not.
 
-    Raises `TypeError` where `settings` and options of a route are given together, `ValueError` where a route names a filter
-    that is not in `named_filters`, where one in `named_filters` is not a filter, and what `Settings` and `Route` raise.
+    Raises `TypeError` where `app` is neither, or where `settings` and options of a route are given together; `ValueError`
+    where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
+    `Settings` and `Route` raise.
+
     Everything that is not a response with status 200 and media type `text/event-stream` on one of the routes passes
-    untouched, WebSocket and lifespan included. Where some route hides, so does every path that no route has.
+    untouched, WebSocket and lifespan included. Where some route hides, so does every path that no route has, and less
+    passes: see the README of `asgi/`.
     """
 
     def __init__(
         self,
-        app: ASGIApp,
+        app: "ASGIApp | Endpoint",
         settings: "Settings | None" = None,
         *,
         named_filters: Mapping[str, Filter] | None = None,
@@ -66,7 +71,7 @@ class AGUIMiddleware:
         from agui_middleware.config.settings import Settings
 
         one = _one_route(settings, route) if route else None
-        self.app = app
+        self.app: ASGIApp = as_app(app)
         self.settings: Settings = Settings.load() if settings is None else settings
         routes = self.settings.routes if one is None else [one]
         self._plans = Plans(routes, named_filters or {}, reads_paths=one is None)

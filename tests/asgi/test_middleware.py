@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -72,6 +73,43 @@ async def test_one_endpoint_is_wrapped_in_a_line_and_no_path_and_no_method_is_lo
     assert (await ask(app, "/mounted/anything", method="GET")).body == INLINE
     for path in ("agent", "//", "", "http://h/x"):
         assert (await ask(endpoint, path)).body == HIDDEN
+
+
+async def test_an_endpoint_function_is_wrapped_as_starlettes_route_wraps_it() -> None:
+    async def agent(_: Request) -> Response:
+        return StreamingResponse(iter([ATTRIBUTED]), media_type="text/event-stream")
+
+    def sync(request: Request) -> Response:
+        return StreamingResponse(iter([ATTRIBUTED]), media_type="text/event-stream")
+
+    async def configured(option: str, request: Request) -> Response:
+        return await agent(request)
+
+    for endpoint in (agent, sync, partial(configured, "x")):
+        app = Starlette(
+            routes=[StarletteRoute("/agent", AGUIMiddleware(endpoint, visibility="hidden"), methods=["POST"])]
+        )
+        assert (await ask(app)).body == HIDDEN
+        assert (await ask(app, method="GET")).sent[0]["status"] == 405
+
+
+@pytest.mark.parametrize("app", [5, None, lambda: None, lambda scope, receive: None])
+def test_what_is_neither_an_app_nor_an_endpoint_is_refused(app: Any) -> None:
+    with pytest.raises(TypeError, match="endpoint"):
+        AGUIMiddleware(app)
+
+
+async def test_an_app_may_be_a_method_or_an_object() -> None:
+    class App:
+        async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await AGENT(scope, receive, send)
+
+        __call__ = run
+
+    for app in (App(), App().run, AGUIMiddleware(AGENT)):
+        assert (await ask(AGUIMiddleware(app, visibility="hidden"))).body == HIDDEN
+    compiled: Any = max  # has no signature, as functions of some compilers
+    assert AGUIMiddleware(compiled).app is compiled
 
 
 async def test_options_of_one_route_go_with_the_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
