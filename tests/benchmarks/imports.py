@@ -1,4 +1,4 @@
-"""What importing the package takes, as a multiple of importing Starlette's routing and msgspec, which every app of it has imported."""
+"""What importing the package takes, as a multiple of importing Starlette's routing and msgspec, which every app imports anyway."""
 
 import subprocess
 import sys
