@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Unpack
 
+import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
 from agui_middleware.asgi.endpoint import Endpoint, as_app
+from agui_middleware.asgi.keep_alive import Sleep
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
@@ -36,8 +38,8 @@ class AGUIMiddleware:
         app.add_middleware(AGUIMiddleware, default_client="0.0.58")
 
     - `app`: an ASGI app, or an endpoint function that takes a Starlette request and returns a response.
-    - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`: as in `agui_middleware.Route`. The other
-      settings come from the environment and from files.
+    - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`, `keep_alive`: as in `agui_middleware.Route`.
+      The other settings come from the environment and from files.
     - `settings`: instead of these, for several routes. Without either: `Settings.load()`.
     - `named_filters`: the filters that routes name, by name.
     - `identify`: returns the release of @ag-ui/client for the ASGI scope, instead of headers, query and body; `None` for a
@@ -80,6 +82,7 @@ class AGUIMiddleware:
         self._on_loss = on_loss
         self._reports = Reports()
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
+        self._sleep: Sleep = anyio.sleep  # tests have a clock of their own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match = (self._plans.only or self._plans.routing.find(scope)) if scope["type"] == "http" else None
@@ -101,7 +104,8 @@ class AGUIMiddleware:
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         vary = self.settings.headers if route.client is None and self._identify is None else []
         choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope)
-        responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision)
+        keep_alive = self.settings.keep_alive if route.keep_alive is None else route.keep_alive
+        responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision, keep_alive, self._sleep)
         try:
             await responder.run(self.app, decision.inner, receive if certain else body.receive)
         finally:

@@ -16,3 +16,4 @@ class RouteOptions(TypedDict, total=False):
     filters: Sequence[Callable[..., Any] | str | dict[str, Any]]
     client: "ClientVersion | str | None"
     default_client: "ClientVersion | str | None"
+    keep_alive: float | None

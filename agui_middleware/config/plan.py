@@ -24,7 +24,9 @@ class Plan(NamedTuple):
     visibility: SubagentVisibility
     composition: Composition
     hides: bool
-    """Subagents are kept from every client, so that nothing may leave unread."""
+    """The route keeps something from every client: nothing may leave that was not read."""
+    reads_comments: bool = True
+    """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
 
     @property
     def rewrites(self) -> bool:

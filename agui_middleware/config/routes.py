@@ -12,6 +12,7 @@ from agui_middleware.config.fields import (
     Method,
     Release,
     ReleaseOrCurrent,
+    Seconds,
     Visibility,
 )
 from agui_middleware.config.path_table import takes_any_depth
@@ -33,6 +34,7 @@ class Route(ExplainedModel, BaseModel):
       else.
     - `client`: the release of @ag-ui/client that reads this route, whatever a request names.
     - `default_client`: the release of a client that does not name one, or `current`; by default that of the settings.
+    - `keep_alive`: seconds of silence after which a comment is written, 0 for never; by default that of the settings.
     - `enabled`: `False` passes the streams of the path through.
     """
 
@@ -45,6 +47,7 @@ class Route(ExplainedModel, BaseModel):
     filters: list[FilterReference] = []
     client: Release | None = None
     default_client: ReleaseOrCurrent | None = None
+    keep_alive: Seconds | None = None
     enabled: bool = True
 
     @field_validator("path")

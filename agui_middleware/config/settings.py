@@ -12,7 +12,7 @@ from pydantic_settings import (
 )
 
 from agui_middleware.config.environment import PREFIX, is_set, refuse_unknown_names, variable
-from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent, with_origins
+from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent, Seconds, with_origins
 from agui_middleware.config.files import read_named, read_working_directory
 from agui_middleware.config.routes import Route
 from agui_middleware.protocol.errors import MAX_EVENT_BYTES
@@ -27,6 +27,8 @@ class Settings(ExplainedModel, BaseSettings):
     - `default_client`: the release of a client that does not name one, or `current`.
     - `max_event_bytes`: the largest event, and the most that filters may hold back for one response, in bytes.
     - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
+    - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
+      nothing on the way takes the stream for dead. 0: never.
     - `warn`: log what a client loses.
     - `debug`: raise an error where a filter changed a nested value of an event in place, which never goes out.
 
@@ -44,6 +46,7 @@ class Settings(ExplainedModel, BaseSettings):
     default_client: ReleaseOrCurrent = "current"
     max_event_bytes: PositiveInt = MAX_EVENT_BYTES
     fix_framing: bool = True
+    keep_alive: Seconds = 15
     warn: bool = True
     debug: bool = False
 

@@ -64,6 +64,11 @@ class Rewriter:
         """The error that ended the stream, if one did."""
         return self.chain.failure
 
+    @property
+    def settled(self) -> bool:
+        """Whether the stream is known to be AG-UI, so that what is returned are whole frames."""
+        return not self._unsettled
+
     def feed(self, chunk: bytes) -> bytes:
         """Take the next bytes; return what becomes of them, but for what filters hold back.
 
