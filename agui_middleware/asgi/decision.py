@@ -36,9 +36,10 @@ class Decision:
         self.unnamed = False
         plan = plans.plan(match, client)
         self.choice: Choice = Choice(plans.routes[match.route], plan, self._plan)
-        # Without a route of its own a path may serve files and pages, whose compression and ranges are not ours to stop.
-        asks = plan.rewrites or not certain
-        readable = asks and (plans.is_named(match) or not plan.hides or wants_events(scope.get("headers", ())))
+        # Where no route names the path, the app may serve files, whose compression and ranges are not ours to stop.
+        named = plans.is_named(match) and plans.only is None
+        asks = named or scope["method"] == "POST" or wants_events(scope.get("headers", ()))
+        readable = asks and (plan.rewrites or not certain)
         self.inner: Scope = without_encodings(scope) if readable else scope
 
     def hides(self) -> bool:
