@@ -828,3 +828,23 @@ def test_memory_does_not_grow_with_the_events(options: Any) -> None:
 class Nothing(list[bytes]):
     def append(self, _: bytes) -> None:
         pass
+
+
+# What ends a stream behind filters that await, or at its very end.
+
+
+@pytest.mark.parametrize("filters", [(), (passes,)], ids=["synchronous", "awaiting"])
+@pytest.mark.parametrize("tail", [b"\n\n", b""])
+async def test_a_torn_event_ends_a_stream_also_as_its_last(filters: Any, tail: bytes) -> None:
+    driven = Driven(*filters, visibility="hidden")
+    assert await driven.run(frames(A), b"data: {SECRET" + tail) == frames(A, MALFORMED)
+    assert isinstance(driven.stream.failure, MalformedEvent)
+
+
+async def test_a_stream_that_broke_off_behind_a_filter_that_awaits_gives_no_half_event() -> None:
+    driven = Driven(passes)
+    await driven.stream.start()
+    await driven.take(frames(A) + b"data: " + B)
+    await driven.stream.finish(complete=False)
+    await driven.stream.close()
+    assert b"".join(driven.written) == frames(A)
