@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.filters.source import TOKENS, EventSource
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import calls_of, messages_of
 
 _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")

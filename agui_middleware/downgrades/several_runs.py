@@ -10,9 +10,9 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_types import all_but
 
-_OTHERS = frozenset(EventType) - {"RUN_FINISHED"}  # what is of interest only while a RUN_FINISHED is held back
+_OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINISHED is held back
 
 
 @handles(EVERYTHING)

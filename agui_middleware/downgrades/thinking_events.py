@@ -9,9 +9,10 @@ from typing import Final
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN, THINKING, THINKING_SPAN
+from agui_middleware.protocol.event_types import types_about
 
-_DROPPED: Final = frozenset(type for type in EventType if type.startswith(("THINKING_", "REASONING_")))
+_DROPPED: Final = types_about(REASONING, REASONING_SPAN, THINKING, THINKING_SPAN)
 
 
 @handles(*_DROPPED)

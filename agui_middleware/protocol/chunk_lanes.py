@@ -11,32 +11,24 @@ import msgspec
 from msgspec import UNSET
 
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Action, Closes
+from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
 
 PARENT: Final = None
 
-# What a chunk continues: the member that names it, and the members that only its opener needs.
-ID_OF: Final = {
-    "TEXT_MESSAGE_CHUNK": "messageId",
-    "TOOL_CALL_CHUNK": "toolCallId",
-    "REASONING_MESSAGE_CHUNK": "messageId",
-}
-OPENER_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
-    "TEXT_MESSAGE_CHUNK": ("role", "name"),
-    "TOOL_CALL_CHUNK": ("toolCallName", "parentMessageId"),
-    "REASONING_MESSAGE_CHUNK": (),
-}
+_CHUNKS: Final = {type: kind.about for type, kind in EVENT_KINDS.items() if kind.action is Action.ABBREVIATES}
+ID_OF: Final[dict[str, str]] = {str(type): about.id for type, about in _CHUNKS.items() if about.id is not None}
+"""By type of chunk, the member that names the entity."""
+START_MEMBERS: Final[dict[str, tuple[str, ...]]] = {str(type): about.start_members for type, about in _CHUNKS.items()}
+"""By type of chunk, the members that only the entity's START needs."""
 
-# Events that close no lane. An unknown type closes none either.
-NEUTRAL: Final = frozenset(
-    {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED", *ID_OF}
-)
-# Events that close every lane.
-RUN_LEVEL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
-# Events that close the lane of the subagent that they are about.
-LIFECYCLE: Final = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
-# Events that close the lane of their own tag.
-EXPLICIT: Final = frozenset(EventType) - NEUTRAL - RUN_LEVEL - LIFECYCLE
+_CLOSES_TAG: Final = types_that(lambda kind: kind.closes is Closes.TAG)
+_CLOSES_SUBAGENT: Final = types_that(lambda kind: kind.closes is Closes.SUBAGENT)
+_CLOSES_ALL: Final = types_that(lambda kind: kind.closes is Closes.ALL)
+CLOSES_PARENT: Final = _CLOSES_TAG | _CLOSES_ALL
+"""The types that close a lane in a stream without subagents."""
+CLOSES_SOME: Final = CLOSES_PARENT | _CLOSES_SUBAGENT
+"""The types, no chunks, that may close a lane."""
 
 
 class Lane(msgspec.Struct, gc=False, eq=False):
@@ -74,15 +66,15 @@ class Lanes:
     def close(self, event: Event) -> list[Lane]:
         """The lanes that `event`, no chunk, closes, in order."""
         head = event.head
-        if not self.open or head.type in NEUTRAL:
+        if not self.open or head.type not in CLOSES_SOME:
             return []
-        if head.type in RUN_LEVEL:
+        if head.type in _CLOSES_ALL:
             return [lane for owner in list(self.open) if (lane := self._shut(owner))]
         owner = _owner(head.subagentRunId)
-        if head.type in EXPLICIT or (head.type in LIFECYCLE and owner is not PARENT):
-            lane = self._shut(owner)
-            return [] if lane is None else [lane]
-        return []
+        if head.type in _CLOSES_SUBAGENT and owner is PARENT:
+            return []
+        lane = self._shut(owner)
+        return [] if lane is None else [lane]
 
     def owner_of(self, chunk: Event) -> str | None:
         """Whose lane a chunk falls into. Raises `LookupError` where two subagents' lanes fit a chunk without id and tag,
@@ -128,7 +120,7 @@ class Lanes:
 
 def _opener(chunk: Event) -> dict[str, Any]:
     """What a chunk says that an opener does. A null `parentMessageId` says nothing, as 1.0.0 reads it."""
-    said = {name: chunk.get(name, UNSET) for name in OPENER_MEMBERS[chunk.head.type]}
+    said = {name: chunk.get(name, UNSET) for name in START_MEMBERS[chunk.head.type]}
     return {name: v for name, v in said.items() if v is not UNSET and not (v is None and name == "parentMessageId")}
 
 

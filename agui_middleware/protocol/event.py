@@ -8,6 +8,7 @@ from msgspec import UNSET, Raw
 from pydantic import BaseModel
 
 from agui_middleware.protocol import json_scan
+from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
 
 __all__ = ["UNSET", "Event", "Head", "JsonObject", "MalformedEvent", "as_event", "as_id"]
@@ -29,6 +30,8 @@ class Head(msgspec.Struct, gc=False, frozen=True):
 
 
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+if not_in_head := {kind.about.id for kind in EVENT_KINDS.values()} - _HEAD_MEMBERS - {None}:
+    raise LookupError(f"Head: no member {', '.join(map(str, not_in_head))}, which names what an event is about")
 _LARGE = 16 * 1024  # bytes; from here on reading an event twice costs more than writing it anew
 _decode_head = msgspec.json.Decoder(Head).decode
 _new = object.__new__

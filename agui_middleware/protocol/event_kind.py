@@ -1,4 +1,4 @@
-"""The words of the table of event types: what an event is about, what it does to it, and who may own it."""
+"""The columns of the table of event types, and the values that they take. The table is `event_types.EVENT_KINDS`."""
 
 from enum import Enum, auto
 from typing import Final, NamedTuple
@@ -9,13 +9,13 @@ class Entity(NamedTuple):
 
     name: str
     id: str | None
-    """The member of an event that names it; `None`: no member does, there is one at a time."""
+    """The member of `Head` that names the entity; `None`: no member does, since there is one at a time."""
     bucket: str | None = None
-    """The kind under which its owner is remembered: entities of one bucket share their ids. `None`: nobody opens it."""
+    """Entities of one bucket share their ids, and with them their owner; `None`: they have no owner of their own."""
     role: str | None = None
-    """The role of the message that it makes in the conversation, if it makes one."""
+    """The role of the message that the entity makes in the conversation, or that holds it; `None`: it makes none."""
     start_members: tuple[str, ...] = ()
-    """The members that a chunk may carry for the START that it stands for."""
+    """The members of its START that a chunk may carry instead."""
 
 
 TEXT: Final = Entity("text message", "messageId", "message", "assistant", ("role", "name"))
@@ -30,78 +30,84 @@ SUBAGENT: Final = Entity("subagent", "subagentRunId")
 RUN: Final = Entity("run", None)
 STATE: Final = Entity("state", None)
 CONVERSATION: Final = Entity("conversation", None)
-ENCRYPTED: Final = Entity("what an encrypted value belongs to", "entityId")
-NOTHING: Final = Entity("nothing", None)
+ENCRYPTED_VALUE: Final = Entity("encrypted value", "entityId")
+PAYLOAD: Final = Entity("data of the application's own", None)
 
 
-class Does(Enum):
-    """What an event does to what it is about."""
+class Action(Enum):
+    """What an event does to the entity that it is about."""
 
     OPENS = auto()
     CONTINUES = auto()
-    """It adds the text in its `delta`."""
+    """It appends its `delta`: the events that a stream consists of nearly altogether."""
     CLOSES = auto()
-    EXPANDS = auto()
-    """A chunk: it stands for an opening, a continuation, or both, and what is behind it for the close."""
+    ABBREVIATES = auto()
+    """A chunk: it stands for a START, a CONTENT or both. The END follows from what comes behind it."""
     REPLACES = auto()
-    """It brings all of it, and puts that in the place of what was there."""
+    """It brings the entity whole."""
     PATCHES = auto()
     ANSWERS = auto()
-    """It adds a message of its own to the conversation, for what it is about."""
-    MARKS = auto()
-    """It leaves a value on it, or is only seen as it passes."""
+    """It adds a message to the conversation that answers the entity."""
+    REPORTS = auto()
+    """None of these."""
 
 
 class Owner(Enum):
-    """Who may own an event: the parent, or a subagent. `hidden` drops what a subagent owns."""
+    """Who owns an event: the parent, or a subagent. The filter `hidden` drops what a subagent owns.
+
+    The tag of an event is its `subagentRunId`.
+    """
 
     RUN = auto()
-    """Nobody: the event is the run's, and may carry no tag."""
-    SHARED = auto()
-    """Nobody: the event is the run's, and a tag only says who sent it."""
+    """The run, whatever the tag: the event is never hidden."""
     SUBAGENT = auto()
-    """A subagent always: the event is about one, and its tag says which."""
+    """A subagent, whatever the tag: the event only exists for it."""
     TAG = auto()
-    """Whoever its tag names."""
+    """The subagent that the tag names, else the parent."""
     ENTITY = auto()
-    """Whoever its tag names, or opened the entity that it is about."""
+    """The subagent that the tag names, else the owner of the entity."""
+    CLAIMS = auto()
+    """As `ENTITY`, and that is the owner of the entity from here on."""
     CALL = auto()
-    """Whoever made the call that it answers, whatever its tag."""
+    """The owner of the call that the event answers; the tag decides only where the call is unknown."""
     STEP = auto()
-    """Whoever its tag names, or has a step of that name open."""
+    """The subagent that the tag names, else whoever has a step of that name open."""
     HOLDER = auto()
-    """Whoever its tag names, or owns the message or call that its value belongs to."""
+    """The subagent that the tag names, else the owner of the message or call that the value belongs to."""
 
 
-class Lane(Enum):
-    """What an event does to the lanes of AG-UI's chunk shorthand, see `agui_middleware.protocol.chunk_lanes`."""
+class Closes(Enum):
+    """Which lanes of the chunk shorthand an event closes, see `chunk_lanes`."""
 
-    NEUTRAL = auto()
-    """It closes none."""
-    TAKES = auto()
-    """A chunk: it continues what its lane holds, or takes the lane's place."""
-    CLOSES_OWN = auto()
-    """It closes the lane of its tag."""
-    CLOSES_SUBJECTS = auto()
-    """It closes the lane of the subagent that it is about."""
-    CLOSES_ALL = auto()
+    NONE = auto()
+    CHUNK = auto()
+    """It continues what its lane holds, or takes the lane over."""
+    TAG = auto()
+    """The lane of the subagent that its tag names, or the parent's."""
+    SUBAGENT = auto()
+    """The lane of the subagent that it is about, and never the parent's."""
+    ALL = auto()
 
 
 class Carries(Enum):
-    """What an event holds that has owners of its own."""
+    """Which objects with a `subagentRunId` of their own an event holds."""
 
     NOTHING = auto()
     MESSAGES = auto()
-    INTERRUPTS = auto()
+    """Messages, in its `messages`."""
+    ECHO = auto()
+    """Messages, in the `messages` of its `input`."""
+    OUTCOME = auto()
+    """Interrupts, in the `interrupts` of its `outcome`."""
 
 
 class EventKind(NamedTuple):
-    """One row of the table: all that the package derives from an event's type. No column has a default."""
+    """One row of the table. No column has a default: whoever adds an event type decides each."""
 
     since: str
-    """The first release of @ag-ui/client that knows the type."""
+    """The first release of @ag-ui/client that reads the type; releases before 1.0.0 reject a type that they do not."""
     about: Entity
-    does: Does
+    action: Action
     owner: Owner
-    lane: Lane
+    closes: Closes
     carries: Carries

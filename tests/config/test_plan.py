@@ -9,7 +9,7 @@ from agui_middleware.downgrades import DOWNGRADES, SUBAGENTS, downgrades_for
 from agui_middleware.downgrades.guard import KNOWN_SINCE, guard
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.subagents import hidden, inline, track_ownership
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_types import EVENT_KINDS, EventType
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import run_filter
 
@@ -143,10 +143,10 @@ async def test_the_guard_drops_the_types_that_a_release_does_not_know(release: C
     losses: list[Loss] = []
     types = [*EventType, "LATER", "LATER", ""]
     kept = await run_filter(guard(release), [{"type": type} for type in types], losses=losses)
-    known = [type for type in EventType if parse(KNOWN_SINCE.get(type, "0.0.0")) <= release]
+    known = [type for type in EventType if parse(EVENT_KINDS[type].since) <= release]
     assert [event["type"] for event in kept] == known
     assert {loss.feature for loss in losses} == {*KNOWN_SINCE} - {*known} | {"unknown-types"}
-    assert {loss.fixed_in for loss in losses if loss.feature == "unknown-types"} == {"1.0.0"}
+    assert {loss.fixed_in for loss in losses if loss.feature == "unknown-types"} == {None}
     assert all(loss.fixed_in == KNOWN_SINCE[loss.feature] for loss in losses if loss.feature in KNOWN_SINCE)
 
 
