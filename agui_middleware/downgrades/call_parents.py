@@ -16,7 +16,7 @@ from agui_middleware.protocol.messages import edit_messages
 
 
 @handles(*MAKES_MESSAGES)
-async def without_older_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def without_older_call_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off calls that the client would attach to another message, so that they get their own."""
     roster, own = ClientMessages(context.client), _Own()
     async for event in events:

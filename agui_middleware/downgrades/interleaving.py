@@ -209,7 +209,7 @@ def _text(value: Any) -> str:
 
 
 @handles(EVERYTHING, except_=frozenset({"RAW"}))
-async def one_at_a_time(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def without_interleaving(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
 
     Where a run fails, what is open is closed before its RUN_ERROR. Raises `EventTooLarge` where more than

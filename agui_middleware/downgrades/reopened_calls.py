@@ -19,7 +19,7 @@ _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
 
 
 @handles(*_OF_A_CALL, *_OF_THE_RUN)
-async def keep_calls_open(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def without_reopened_calls(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of tool calls.
 
     What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.

@@ -29,7 +29,7 @@ _OTHERS = all_but(types_about(RUN) | _CLOSERS.keys() | _MEMBERS.keys())
 
 
 @handles(EVERYTHING)
-async def continue_failed_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def continue_runs_after_error(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
     run = _Run()

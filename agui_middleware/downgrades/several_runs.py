@@ -16,7 +16,7 @@ _OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINI
 
 
 @handles(EVERYTHING)
-async def join_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
+async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None
     events.skipped = _OTHERS

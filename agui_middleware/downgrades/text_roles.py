@@ -14,7 +14,7 @@ _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 
 
 @per_event(*MAKES_MESSAGES, *_CONTINUED)
-def assistant_texts(context: Context) -> Step:
+def with_assistant_text_roles(context: Context) -> Step:
     """Name the assistant's role, and drop the texts of others.
 
     A text that continues a message is of the role which that message had first.

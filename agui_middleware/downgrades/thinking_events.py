@@ -16,7 +16,7 @@ _DROPPED: Final = types_about(REASONING, REASONING_SPAN, THINKING, THINKING_SPAN
 
 
 @handles(*_DROPPED)
-async def without_thinking(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def without_thinking_events(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop THINKING_* and REASONING_*."""
     async for event in events:
         if event.head.type in _DROPPED:

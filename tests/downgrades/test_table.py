@@ -1,7 +1,10 @@
+import inspect
+
 import pytest
 
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import DOWNGRADES, Downgrade, downgrades_for
+from agui_middleware.filters.declared import DeclaredFilter
 from agui_middleware.protocol.releases import RELEASES, UPCOMING, nearest_release
 from tests.clients.client import Outcome, Run
 from tests.clients.corpus import REFERENCE
@@ -84,6 +87,13 @@ def test_a_later_release_of_the_same_protocol_gets_what_the_first_one_gets(versi
     """1.0.1 counted as newer than everything: it was sent the 1.1 that a stream claims."""
     body = stream(*SHAPES["protocol-1.1"].stream)
     assert rewrite(body, client=version) == rewrite(body, client="1.0.0") != body
+
+
+@ROWS
+def test_a_filter_has_the_name_of_its_row_or_of_its_file(row: Downgrade) -> None:
+    if isinstance(row.filter, DeclaredFilter):
+        file = inspect.getmodule(row.filter._make).__name__.rpartition(".")[2]  # type: ignore[union-attr]  # it is imported
+        assert row.name.replace("-", "_") in row.filter.__name__ or file in row.filter.__name__
 
 
 @ROWS

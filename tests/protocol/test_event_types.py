@@ -27,7 +27,7 @@ from agui_middleware import rewrite
 from agui_middleware.checking.misread_chunks import TOKENS
 from agui_middleware.downgrades.client_messages import MAKES_MESSAGES
 from agui_middleware.downgrades.guard import KNOWN_SINCE
-from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.reasoning import without_reasoning
 from agui_middleware.protocol.chunk_lanes import Lanes
@@ -52,7 +52,7 @@ print(json.dumps({
     "loses the tags of its messages": b"subagentRunId" not in sent(tagged, visibility="inline"),
     "is a token": "NOTE" in TOKENS,
     "is reasoning": b"NOTE" not in sent({}, filters=[without_reasoning]),
-    "is thinking": "NOTE" in without_thinking.handled,
+    "is thinking": "NOTE" in without_thinking_events.handled,
     "makes messages": "NOTE" in MAKES_MESSAGES,
 }))
 """

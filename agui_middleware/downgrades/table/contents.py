@@ -1,7 +1,7 @@
 """What events and messages hold, newest first: a row reads what those before it have left."""
 
 from agui_middleware.downgrades.activities import without_activities
-from agui_middleware.downgrades.binary_parts import modern_media
+from agui_middleware.downgrades.binary_parts import binary_parts_as_media
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.empty_state import with_empty_state
 from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
@@ -9,16 +9,16 @@ from agui_middleware.downgrades.encrypted_values import without_encrypted_values
 from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.input_echo import report_input_echo
 from agui_middleware.downgrades.input_lists import with_input_lists
-from agui_middleware.downgrades.interrupts import report_outcomes
-from agui_middleware.downgrades.media_parts import media_as_binary
+from agui_middleware.downgrades.interrupts import report_interrupts
+from agui_middleware.downgrades.media_parts import media_parts_as_binary
 from agui_middleware.downgrades.names import report_names
 from agui_middleware.downgrades.outcomes import readable_outcomes
-from agui_middleware.downgrades.patch_operations import without_unknown_operations
+from agui_middleware.downgrades.patch_operations import without_unknown_patch_operations
 from agui_middleware.downgrades.protocol_version import older_protocol_version, without_protocol_version
 from agui_middleware.downgrades.reasoning_messages import without_reasoning_messages
 from agui_middleware.downgrades.result_parts import join_result_parts
 from agui_middleware.downgrades.results import without_results
-from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.downgrades.unknown_members import without_unknown_members
 from agui_middleware.downgrades.user_parts import join_user_parts
 
@@ -60,7 +60,7 @@ HELD: tuple[Downgrade, ...] = (
     Downgrade(
         "binary-parts",
         "1.0.0",
-        modern_media,
+        binary_parts_as_media,
         "keeps the content parts from before media had a kind, which 1.0.0 turns into media parts",
         broken_since="0.0.41",
         differences=(Difference.BINARY_HANDLES,),
@@ -77,7 +77,7 @@ HELD: tuple[Downgrade, ...] = (
     Downgrade(
         "patch-operations",
         "1.0.0",
-        without_unknown_operations,
+        without_unknown_patch_operations,
         "ignores a whole patch for one operation that RFC 6902 does not have, which 1.0.0 leaves out",
     ),
     Downgrade(
@@ -105,14 +105,14 @@ HELD: tuple[Downgrade, ...] = (
     Downgrade(
         "interrupts",
         "0.0.54",
-        report_outcomes,
+        report_interrupts,
         "ignores how a run ended",
         loss="that a run waits for an answer, or was cancelled: it reads as success",
     ),
     Downgrade(
         "media-parts",
         "0.0.49",
-        media_as_binary,
+        media_parts_as_binary,
         "knows media as parts of the type `binary`",
         loss="what a part says about its media, the file name apart",
         broken_since="0.0.41",
@@ -169,7 +169,7 @@ HELD: tuple[Downgrade, ...] = (
     Downgrade(
         "thinking-events",
         "0.0.37",
-        without_thinking,
+        without_thinking_events,
         "rejects THINKING_START, and with it all thinking",
         loss="a model's reasoning",
         differences=(Difference.WITHOUT_REASONING,),

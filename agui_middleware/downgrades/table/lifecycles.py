@@ -6,25 +6,25 @@ stream that was rewritten before keeps its order.
 
 from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts
 from agui_middleware.downgrades.activity_updates import with_activity_updates
-from agui_middleware.downgrades.call_parents import without_older_parents
+from agui_middleware.downgrades.call_parents import without_older_call_parents
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.empty_deltas import without_empty_deltas
 from agui_middleware.downgrades.lost_parents import without_lost_parents
 from agui_middleware.downgrades.null_parents import without_null_parents
-from agui_middleware.downgrades.raw_chunks import with_empty_deltas
+from agui_middleware.downgrades.raw_chunks import fill_raw_chunks
 from agui_middleware.downgrades.reasoning_as_thinking import reasoning_as_thinking
-from agui_middleware.downgrades.reopened_calls import keep_calls_open
-from agui_middleware.downgrades.reopened_texts import keep_texts_open
-from agui_middleware.downgrades.runs_after_error import continue_failed_runs
+from agui_middleware.downgrades.reopened_calls import without_reopened_calls
+from agui_middleware.downgrades.reopened_texts import without_reopened_texts
+from agui_middleware.downgrades.runs_after_error import continue_runs_after_error
 from agui_middleware.downgrades.streamed_messages import restate_streamed_messages
-from agui_middleware.downgrades.subagent_events import report_subagents
+from agui_middleware.downgrades.subagent_events import report_subagent_events
 from agui_middleware.downgrades.thinking import thinking_as_reasoning
 from agui_middleware.filters.chunks import expand_chunks
 
 SUBAGENTS = Downgrade(
     "subagents",
     "0.0.59",
-    report_subagents,
+    report_subagent_events,
     "rejects SUBAGENT_STARTED, SUBAGENT_FINISHED and SUBAGENT_ERROR, and the run with them",
     loss="which subagent did what, and its steps",
     before_visibility=True,
@@ -44,7 +44,7 @@ STREAMED: tuple[Downgrade, ...] = (
     Downgrade(
         "runs-after-error",
         "0.0.59",
-        continue_failed_runs,
+        continue_runs_after_error,
         "reads nothing behind a RUN_ERROR, and rejects a run there",
         loss="the error of a run that another one follows in the same stream",
     ),
@@ -73,7 +73,7 @@ STREAMED: tuple[Downgrade, ...] = (
     Downgrade(
         "raw-chunks",
         "1.0.0",
-        with_empty_deltas,
+        fill_raw_chunks,
         "takes no content from a chunk that has nothing but a `rawEvent`",
         broken_since="0.0.59",
     ),
@@ -108,7 +108,7 @@ STREAMED: tuple[Downgrade, ...] = (
     Downgrade(
         "reopened-calls",
         "0.0.58",
-        keep_calls_open,
+        without_reopened_calls,
         "makes a second tool call of one that is continued after its end",
         loss="what is added to a tool call after its result, after a snapshot or in a later run",
         broken_since="0.0.37",
@@ -123,7 +123,7 @@ STREAMED: tuple[Downgrade, ...] = (
     Downgrade(
         "call-parents",
         "0.0.52",
-        without_older_parents,
+        without_older_call_parents,
         "attaches a tool call to its newest message, or to a second one of the parent's id",
         loss="which message an older message's tool call belongs to",
         differences=(Difference.OTHER_HOLDERS,),
@@ -138,7 +138,7 @@ STREAMED: tuple[Downgrade, ...] = (
     Downgrade(
         "reopened-texts",
         "0.0.44",
-        keep_texts_open,
+        without_reopened_texts,
         "makes a second message of one that is continued after its end",
         broken_since="0.0.37",
         differences=(Difference.IN_PIECES,),
