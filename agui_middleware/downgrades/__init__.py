@@ -9,7 +9,7 @@ from functools import cache
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.guard import TOLERANT, guard
-from agui_middleware.downgrades.table import DOWNGRADES, SUBAGENTS
+from agui_middleware.downgrades.table import BEFORE_VISIBILITY, DOWNGRADES, SUBAGENTS
 from agui_middleware.filters.contract import Filter
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -31,7 +31,7 @@ def build_pipeline(client: ClientVersion | None, visibility: list[Filter], *, lo
     `lowered`: that is less than the route shows to others, and a loss to be reported.
     """
     rows = [row for row in downgrades_for(client) if lowered or row is not SUBAGENTS]
-    before = [row.filter for row in rows if row.filter is not None and row.before_visibility]
-    after = [row.filter for row in rows if row.filter is not None and not row.before_visibility]
+    before = [row.filter for row in rows if row.filter is not None and row.name in BEFORE_VISIBILITY]
+    after = [row.filter for row in rows if row.filter is not None and row.name not in BEFORE_VISIBILITY]
     last = [guard(client)] if client is not None and client < TOLERANT else []
     return [*before, *visibility, *after, *last]

@@ -7,6 +7,7 @@ from agui_middleware import ClientVersion, Context, Event, SubagentVisibility
 from agui_middleware.config.plan import make_plan
 from agui_middleware.downgrades import DOWNGRADES, SUBAGENTS, downgrades_for
 from agui_middleware.downgrades.guard import KNOWN_SINCE, guard
+from agui_middleware.downgrades.table import BEFORE_VISIBILITY
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.subagents import hidden, inline, track_ownership
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType
@@ -59,7 +60,7 @@ def test_the_order_of_a_plan(release: ClientVersion, visibility: str) -> None:
     assert seen == ({expected} if expected in ("inline", "hidden") else set())
     if seen:
         place = names.index(seen.pop())
-        assert all((index < place) is row.before_visibility for row, index in zip(rows, placed, strict=True))
+        assert all((index < place) is (row.name in BEFORE_VISIBILITY) for row, index in zip(rows, placed, strict=True))
     assert ("expand_chunks" in names) is (release < NEW)
 
 

@@ -22,7 +22,7 @@ from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.downgrades.unknown_members import without_unknown_members
 from agui_middleware.downgrades.user_parts import join_user_parts
 
-HELD: tuple[Downgrade, ...] = (
+CONTENTS: tuple[Downgrade, ...] = (
     Downgrade(
         "protocol-version",
         "1.0.0",

@@ -7,7 +7,7 @@ stream that was rewritten before keeps its order.
 from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts
 from agui_middleware.downgrades.activity_updates import with_activity_updates
 from agui_middleware.downgrades.call_parents import without_older_call_parents
-from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.empty_deltas import without_empty_deltas
 from agui_middleware.downgrades.lost_parents import without_lost_parents
 from agui_middleware.downgrades.null_parents import without_null_parents
@@ -27,18 +27,17 @@ SUBAGENTS = Downgrade(
     report_subagent_events,
     "rejects SUBAGENT_STARTED, SUBAGENT_FINISHED and SUBAGENT_ERROR, and the run with them",
     loss="which subagent did what, and its steps",
-    before_visibility=True,
     differences=(Difference.WITHOUT_ATTRIBUTION,),
+    after=(After("chunks", "a chunk's tag chooses the lane that it continues"),),
 )
-"""The row whose rewriting is the route's visibility."""
+"""The row that reports the loss; the rewriting is the filter of the route's visibility, which follows it."""
 
-STREAMED: tuple[Downgrade, ...] = (
+LIFECYCLES: tuple[Downgrade, ...] = (
     Downgrade(
         "chunks",
         "0.0.59",
         expand_chunks,
         "has one lane for the chunks of all subagents, and mixes their texts up",
-        before_visibility=True,
     ),
     SUBAGENTS,
     Downgrade(

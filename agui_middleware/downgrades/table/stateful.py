@@ -8,7 +8,7 @@ from agui_middleware.downgrades.several_runs import join_several_runs
 from agui_middleware.downgrades.text_roles import with_assistant_text_roles
 from agui_middleware.downgrades.unchanged_runs import touch_unchanged_runs
 
-LAST: tuple[Downgrade, ...] = (
+STATEFUL: tuple[Downgrade, ...] = (
     Downgrade(
         "predicted-state",
         "0.0.34",

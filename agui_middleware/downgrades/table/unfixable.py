@@ -2,7 +2,7 @@
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 
-LIMITS: tuple[Downgrade, ...] = (
+UNFIXABLE: tuple[Downgrade, ...] = (
     Downgrade(
         "metadata",
         "0.0.59",
