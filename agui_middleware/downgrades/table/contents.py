@@ -2,7 +2,7 @@
 
 from agui_middleware.downgrades.activities import without_activities
 from agui_middleware.downgrades.binary_parts import binary_parts_as_media
-from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.empty_state import with_empty_state
 from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
 from agui_middleware.downgrades.encrypted_values import without_encrypted_values
@@ -133,6 +133,12 @@ CONTENTS: tuple[Downgrade, ...] = (
         "rejects messages of the role `reasoning`",
         loss="reasoning that a snapshot or an input echo restates",
         differences=(Difference.WITHOUT_REASONING,),
+        after=(
+            After("runs-after-error", "whether the next run brings messages decides how a failed one ends"),
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+            After("reopened-texts", "a text is recognised by the role of its message"),
+            After("call-parents", "a parent that is no assistant is recognised by the role of its message"),
+        ),
     ),
     Downgrade(
         "encrypted-values",
@@ -141,6 +147,12 @@ CONTENTS: tuple[Downgrade, ...] = (
         "rejects REASONING_ENCRYPTED_VALUE, and keeps no encrypted value",
         loss="values that a model gave the client to keep",
         differences=(Difference.WITHOUT_ENCRYPTED_VALUES,),
+        after=(
+            After(
+                "runs-after-error",
+                "an event between RUN_ERROR and the next RUN_STARTED parts the two, even one that is dropped",
+            ),
+        ),
     ),
     Downgrade(
         "activities",
@@ -149,6 +161,12 @@ CONTENTS: tuple[Downgrade, ...] = (
         "rejects activities, as events and as messages",
         loss="activities",
         differences=(Difference.WITHOUT_ACTIVITIES,),
+        after=(
+            After("activity-texts", "the ids of activities tell which texts are dropped"),
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+            After("call-parents", "a parent that is no assistant is recognised by the role of its message"),
+            After("reopened-texts", "a text is recognised by the role of its message"),
+        ),
     ),
     Downgrade(
         "user-parts",
@@ -173,6 +191,13 @@ CONTENTS: tuple[Downgrade, ...] = (
         "rejects THINKING_START, and with it all thinking",
         loss="a model's reasoning",
         differences=(Difference.WITHOUT_REASONING,),
+        after=(
+            After(
+                "runs-after-error",
+                "an event between RUN_ERROR and the next RUN_STARTED parts the two, even one that is dropped",
+            ),
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+        ),
     ),
     Downgrade(
         "results",
@@ -181,5 +206,9 @@ CONTENTS: tuple[Downgrade, ...] = (
         "rejects TOOL_CALL_RESULT, or tells the application nothing of it",
         loss="what a tool answered, unless a snapshot restates it",
         differences=(Difference.WITHOUT_RESULTS,),
+        after=(
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+            After("call-parents", "a parent that is no assistant is recognised by the role of its message"),
+        ),
     ),
 )

@@ -62,12 +62,14 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         loss="reasoning and activities of earlier runs, at a snapshot that leaves them out",
         broken_since="0.0.41",
         differences=(Difference.WITHOUT_EARLIER,),
+        after=(After("activity-updates", "an activity that is restated at a snapshot needs no update"),),
     ),
     Downgrade(
         "activity-texts",
         "0.0.59",
         without_activity_texts,
         "writes text and reasoning over the activity whose id they have",
+        after=(After("streamed-messages", "an activity that a snapshot restates has texts of its id dropped"),),
     ),
     Downgrade(
         "raw-chunks",
@@ -103,6 +105,15 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         loss="reasoning in the conversation",
         broken_since="0.0.37",
         differences=(Difference.WITHOUT_REASONING,),
+        after=(
+            After("thinking", "it turns THINKING_* into the REASONING_* that this row reads"),
+            After(
+                "runs-after-error",
+                "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
+            ),
+            After("activity-texts", "reasoning loses the id by which an activity is recognised"),
+            After("lost-parents", "reasoning loses the id by which a lost parent is recognised"),
+        ),
     ),
     Downgrade(
         "reopened-calls",
@@ -112,6 +123,18 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         loss="what is added to a tool call after its result, after a snapshot or in a later run",
         broken_since="0.0.37",
         differences=(Difference.FINISHED_CALLS, Difference.IN_PIECES),
+        after=(
+            After(
+                "runs-after-error",
+                "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
+            ),
+            After("activity-updates", "an END that a snapshot is due comes right before the snapshot"),
+            After("streamed-messages", "a second START, which this row drops, tells where a message stands"),
+            After(
+                "reasoning",
+                "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
+            ),
+        ),
     ),
     Downgrade(
         "null-parents",
@@ -126,6 +149,10 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         "attaches a tool call to its newest message, or to a second one of the parent's id",
         loss="which message an older message's tool call belongs to",
         differences=(Difference.OTHER_HOLDERS,),
+        after=(
+            After("streamed-messages", "what a snapshot restates decides which message is the newest"),
+            After("reopened-calls", "a second START, which that row drops, would count as a new message"),
+        ),
     ),
     Downgrade(
         "empty-deltas",
@@ -141,5 +168,16 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         "makes a second message of one that is continued after its end",
         broken_since="0.0.37",
         differences=(Difference.IN_PIECES,),
+        after=(
+            After("streamed-messages", "a second START, which this row drops, tells where a message stands"),
+            After(
+                "reasoning",
+                "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
+            ),
+            After(
+                "reopened-calls",
+                "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
+            ),
+        ),
     ),
 )
