@@ -1,7 +1,8 @@
 """What is streamed, newest first: texts, tool calls, reasoning, activities, and whose they are.
 
 What closes something at the end of a run comes before what keeps texts and calls open until then: so a
-stream that was rewritten before keeps its order.
+stream that was rewritten before keeps its order. What turns THINKING_* into REASONING_* comes before all rows that
+follow reasoning: they close it at the end of a failed run, and restate it at a snapshot.
 """
 
 from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts
@@ -40,6 +41,12 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         "has one lane for the chunks of all subagents, and mixes their texts up",
     ),
     SUBAGENTS,
+    Downgrade(
+        "thinking",
+        "1.0.0",
+        thinking_as_reasoning,
+        "shows nothing of the THINKING_* events of old agents, or rejects them",
+    ),
     Downgrade(
         "runs-after-error",
         "0.0.59",
@@ -84,12 +91,6 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         without_activity_reasoning,
         "writes reasoning over the activity whose id it has",
         broken_since="0.0.59",
-    ),
-    Downgrade(
-        "thinking",
-        "1.0.0",
-        thinking_as_reasoning,
-        "shows nothing of the THINKING_* events of old agents, or rejects them",
     ),
     Downgrade(
         "lost-parents",
