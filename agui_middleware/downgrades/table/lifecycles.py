@@ -53,6 +53,7 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         continue_runs_after_error,
         "reads nothing behind a RUN_ERROR, and rejects a run there",
         loss="the error of a run that another one follows in the same stream",
+        after=(After("thinking", "it turns THINKING_* into the REASONING_* that this row reads"),),
     ),
     Downgrade(
         "activity-updates",
@@ -69,7 +70,10 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         loss="reasoning and activities of earlier runs, at a snapshot that leaves them out",
         broken_since="0.0.41",
         differences=(Difference.WITHOUT_EARLIER,),
-        after=(After("activity-updates", "an activity that is restated at a snapshot needs no update"),),
+        after=(
+            After("activity-updates", "an activity that is restated at a snapshot needs no update"),
+            After("thinking", "it turns THINKING_* into the REASONING_* that this row reads"),
+        ),
     ),
     Downgrade(
         "activity-texts",
