@@ -68,5 +68,12 @@ class Downgrade(NamedTuple):
     """The first release that needs the row: earlier ones are unaffected, or an older row serves them."""
     differences: tuple[Difference, ...] = ()
     """How messages and state may differ in the end from what 1.0.0 makes of the original stream."""
+    reports_only: bool = False
+    """The filter changes nothing: it only reports the loss."""
     after: tuple[After, ...] = ()
     """The rows whose output this one has to read. All other pairs may be swapped without changing a byte."""
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether the stream is changed for releases that need the row."""
+        return self.filter is not None and not self.reports_only

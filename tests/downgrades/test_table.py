@@ -4,8 +4,10 @@ import pytest
 
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import DOWNGRADES, Downgrade, downgrades_for
+from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.declared import DeclaredFilter
 from agui_middleware.protocol.releases import RELEASES, UPCOMING, nearest_release
+from agui_middleware.testing import run_filter
 from tests.clients.client import Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, stream
@@ -94,6 +96,15 @@ def test_a_filter_has_the_name_of_its_row_or_of_its_file(row: Downgrade) -> None
     if isinstance(row.filter, DeclaredFilter):
         file = inspect.getmodule(row.filter._make).__name__.rpartition(".")[2]  # type: ignore[union-attr]  # it is imported
         assert row.name.replace("-", "_") in row.filter.__name__ or file in row.filter.__name__
+
+
+@pytest.mark.parametrize("row", [row for row in DOWNGRADES if row.reports_only], ids=lambda row: row.name)
+async def test_a_row_that_only_reports_changes_nothing(row: Downgrade) -> None:
+    events, losses = SHAPES[row.name].stream, list[Loss]()
+    assert row.filter is not None
+    assert not row.rewrites
+    assert await run_filter(row.filter, events, losses=losses) == events
+    assert losses
 
 
 @ROWS

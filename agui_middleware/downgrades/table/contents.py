@@ -108,6 +108,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         report_interrupts,
         "ignores how a run ended",
         loss="that a run waits for an answer, or was cancelled: it reads as success",
+        reports_only=True,
     ),
     Downgrade(
         "media-parts",
@@ -125,6 +126,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         "ignores the name of a text message",
         loss="the name of a text message's speaker",
         differences=(Difference.WITHOUT_NAMES,),
+        reports_only=True,
     ),
     Downgrade(
         "reasoning-messages",
@@ -183,6 +185,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         "ignores the input echo of a run",
         loss="messages that only an input echo brings",
         differences=(Difference.WITHOUT_ECHO,),
+        reports_only=True,
     ),
     Downgrade(
         "thinking-events",
