@@ -1,8 +1,8 @@
-"""What an old client cannot read: one shape, one file, one row of `DOWNGRADES`.
+"""What an old client cannot read: one feature, one file, one row of `DOWNGRADES`.
 
-A downgrade is a filter that takes one shape of AG-UI out of a stream, or puts it into a form that older releases of
+A downgrade is a filter that takes one feature of AG-UI out of a stream, or puts it into a form that older releases of
 @ag-ui/client read. It never changes how a run ends, an id or the order of events, repairs a malformed value, or invents a
-value that is not empty: the duties are those of AG-UI's page on versioning.
+value that is not empty: these are the duties that AG-UI's page on versioning gives a translator.
 """
 
 from functools import cache

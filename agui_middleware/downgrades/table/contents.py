@@ -1,4 +1,7 @@
-"""What events and messages hold, newest first: a row reads what those before it have left."""
+"""What a single event or message holds: members, roles, content parts, values, and whole types that carry a value.
+
+A row belongs here where the event or message itself is enough to tell what an older release cannot read.
+"""
 
 from agui_middleware.downgrades.activities import without_activities
 from agui_middleware.downgrades.binary_parts import binary_parts_as_media

@@ -1,8 +1,6 @@
-"""What is streamed, newest first: texts, tool calls, reasoning, activities, and whose they are.
+"""What is streamed, and what opens and closes it: texts, tool calls, reasoning, activities, subagents, runs.
 
-What closes something at the end of a run comes before what keeps texts and calls open until then: so a
-stream that was rewritten before keeps its order. What turns THINKING_* into REASONING_* comes before all rows that
-follow reasoning: they close it at the end of a failed run, and restate it at a snapshot.
+A row belongs here where an older release puts events together differently: it opens, continues or closes something else.
 """
 
 from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts

@@ -1,4 +1,8 @@
-"""What has to see the stream as the client does, to tell what the client makes of it."""
+"""What follows the stream as the oldest clients do, which verify more of its order than 1.0.0: one run a stream, one text or
+tool call at a time, one step at a time, no run without a change.
+
+A row belongs here where it has to see exactly what such a client sees, and so what all other rows have left.
+"""
 
 from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.interleaving import without_interleaving
