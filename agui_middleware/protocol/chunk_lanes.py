@@ -1,8 +1,12 @@
 """Which entity a chunk belongs to: the lanes of AG-UI's chunk shorthand, as @ag-ui/client 1.0.0 has them.
 
-Every owner (a subagent, or the parent) has one lane, and a lane holds at most one stream of chunks: a text message, a tool
-call or a reasoning message. A chunk without an id continues what its lane holds. The source of the rules is the page on
-chunk events in AG-UI's specification and the client's own expansion; a tag chooses the lane, never the entity's owner.
+Each owner (a subagent, or the parent) has one lane, and a lane holds at most one entity: a text message, a tool call or a
+reasoning message. A chunk without an id continues the entity in its lane. So in
+
+    TEXT_MESSAGE_CHUNK m "a" tag s, TEXT_MESSAGE_CHUNK n "b" tag u, TEXT_MESSAGE_CHUNK "c" tag s
+
+the "c" continues m. The rules are those of the page on chunk events in AG-UI's specification, and of the client's own
+expansion. The tag chooses the lane; it does not make its subagent the owner of the entity.
 """
 
 from typing import Any, Final
@@ -32,7 +36,9 @@ CLOSES_SOME: Final = CLOSES_PARENT | _CLOSES_SUBAGENT
 
 
 class Lane(msgspec.Struct, gc=False, eq=False):
-    """One open stream of chunks: its owner, the chunk type, the entity's id, and the members and tag its opener had."""
+    """What is open in one lane: its owner, the type of its chunks, the entity's id, and the START members and the tag that
+    its first chunk had.
+    """
 
     owner: str | None
     type: str
@@ -41,13 +47,14 @@ class Lane(msgspec.Struct, gc=False, eq=False):
     tag: Any
 
     def contradicted_by(self, chunk: Event) -> list[str]:
-        """The members that a chunk repeats with other values than the opener had: 1.0.0 ends the run there."""
-        said = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
-        return [name for name, value in _opener(chunk).items() if value != said.get(name, UNSET)]
+        """The members that `chunk` repeats with other values than the first chunk had: 1.0.0 ends the run there."""
+        # A text without a role is the assistant's, so a later chunk may name that role.
+        first = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
+        return [name for name, value in _opener(chunk).items() if value != first.get(name, UNSET)]
 
 
 class Match(msgspec.Struct, gc=False):
-    """The lane that a chunk belongs to, the one that it closed, and whether it opened its own."""
+    """The lane that a chunk belongs to, the lane that it took over, and whether the chunk opened its entity."""
 
     lane: Lane
     closed: Lane | None
@@ -64,7 +71,7 @@ class Lanes:
         self._by_id: dict[str, dict[str, Lane]] = {type: {} for type in ID_OF}
 
     def close(self, event: Event) -> list[Lane]:
-        """The lanes that `event`, no chunk, closes, in order."""
+        """Close the lanes that `event`, which is not a chunk, closes. Return them in the order in which they were opened."""
         head = event.head
         if not self.open or head.type not in CLOSES_SOME:
             return []
@@ -77,8 +84,10 @@ class Lanes:
         return [] if lane is None else [lane]
 
     def owner_of(self, chunk: Event) -> str | None:
-        """Whose lane a chunk falls into. Raises `LookupError` where two subagents' lanes fit a chunk without id and tag,
-        or where its tag contradicts the lane that holds its id: 1.0.0 ends the run there.
+        """Return the owner of the lane that a chunk falls into.
+
+        Raises `LookupError` where two subagents' lanes fit a chunk without an id and a tag, or where its tag contradicts the
+        lane that holds its id: 1.0.0 ends the run there.
         """
         head = chunk.head
         id, tag = getattr(head, ID_OF[head.type]), _owner(head.subagentRunId)
@@ -96,7 +105,7 @@ class Lanes:
         return next(iter(fitting.values())).owner
 
     def take(self, chunk: Event) -> Match | None:
-        """What a chunk continues or opens; `None` where it fits nothing and the client is to reject it.
+        """Let a chunk continue its lane, or open one. `None` where it does neither, and the client has to reject it.
 
         Raises `LookupError` as `owner_of` does.
         """
@@ -119,7 +128,7 @@ class Lanes:
 
 
 def _opener(chunk: Event) -> dict[str, Any]:
-    """What a chunk says that an opener does. A null `parentMessageId` says nothing, as 1.0.0 reads it."""
+    """The START members that a chunk carries. 1.0.0 reads a null `parentMessageId` as absent."""
     said = {name: chunk.get(name, UNSET) for name in START_MEMBERS[chunk.head.type]}
     return {name: v for name, v in said.items() if v is not UNSET and not (v is None and name == "parentMessageId")}
 

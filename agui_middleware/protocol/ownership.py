@@ -75,22 +75,23 @@ class Steps:
 
 
 class Ownership:
-    """Tells of every event of a response, fed in order, whether a subagent produced it.
+    """Decides, for each event of a response in order, whether a subagent produced it.
 
-    Chunks are to carry their resolved id (`agui_middleware.protocol.chunk_lanes`). What belongs to the run, its state and
-    its snapshots above all, is nobody's, whatever its tag says.
+    Chunks must carry their resolved id (`agui_middleware.protocol.chunk_lanes`). What belongs to the run, such as its state
+    and its snapshots, belongs to no subagent, whatever its tag says.
 
-    `before`: what was told of the same response before filters dropped some of it. It knows whose that was.
+    `before`: the ownership recorded before the route's own filters, which may drop the events that establish it.
     """
 
     __slots__ = ("_before", "_open", "_owner", "_steps")
 
     def __init__(self, before: "Ownership | None" = None) -> None:
         self._before = before
-        # By kind and id, whether a subagent owns it. Of the parent's reasoning nothing is remembered: nothing depends on it.
-        # The rest for good: a result or a snapshot may name a call, and a call a message, long after its end.
+        # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered, since nothing depends on it.
+        # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
         self._owner: dict[str, dict[Any, bool]] = {bucket: {} for bucket, _ in _ENTITY.values()}
-        # What is between START and END keeps its owner until it closes; if a snapshot gave it away, who gets it then.
+        # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
+        # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
         self._open: dict[tuple[str, Any], bool | None] = {}
         self._steps = Steps()
 
@@ -160,11 +161,11 @@ class Ownership:
     def _opened(self, event: Event, kind: str, id: Any, mine: bool) -> bool:
         head = event.head
         if id is None and head.type in _CHUNKS and head.messageId is head.toolCallId is UNSET:
-            return mine  # it continues something, and nobody has said what
+            return mine  # a chunk that continues something unknown
         known = self._known(kind, id)
         owned = mine or known is True
         if kind == "call" and known is None:
-            # The message that it belongs to, which it begins where there is none: under the call's id, if it names none.
+            # A call belongs to the message that it names. Without a name it makes one under the call's own id.
             message = id if head.parentMessageId is UNSET else as_id(head.parentMessageId)
             owned = owned or self._owns("message", message)
             if self._known("message", message) is None:

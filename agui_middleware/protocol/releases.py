@@ -62,7 +62,7 @@ UPCOMING: Final = (ClientVersion(1, 1, 0),)
 """The releases that are not out, and that some row of the downgrades ends with, oldest first. The last reads everything."""
 
 FIRST_WITH_PROTOCOL_VERSION: Final = ClientVersion(1, 0, 0)
-"""The first release that says in its input which version of the protocol it speaks."""
+"""The first release that sends the version of the protocol in its input, as `protocolVersion`."""
 
 
 def nearest_release(version: ClientVersion) -> ClientVersion | None:
