@@ -1,4 +1,4 @@
-"""The RUN_ERROR events with which the middleware ends a run. Their messages are fixed: they never hold an exception's text."""
+"""The RUN_ERROR events with which the middleware ends a run. Their messages are fixed: no exception's text leaves."""
 
 from agui_middleware.protocol.event import Event, MalformedEvent
 

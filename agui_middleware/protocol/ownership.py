@@ -87,7 +87,7 @@ class Ownership:
 
     def __init__(self, before: "Ownership | None" = None) -> None:
         self._before = before
-        # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered, since nothing depends on it.
+        # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
         # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
         self._owner: dict[str, dict[Any, bool]] = {bucket: {} for bucket, _ in _ENTITY.values()}
         # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
