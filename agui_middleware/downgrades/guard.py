@@ -3,11 +3,10 @@
 Before 1.0.0 a client rejects an event of an unknown type while it decodes it, and the run with it.
 """
 
-from collections.abc import AsyncIterator
 from typing import Final
 
 from agui_middleware.filters.contract import Context, Filter
-from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
 from agui_middleware.protocol.releases import RELEASES, ClientVersion
@@ -25,19 +24,18 @@ def known_types(client: ClientVersion) -> frozenset[str]:
 
 def guard(client: ClientVersion) -> Filter:
     """The filter that drops the event types that `client` does not know."""
-    known = known_types(client)
 
-    @handles(EVERYTHING, except_=known)
-    async def drop_unknown_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-        async for event in events:
-            if event.type in known:
-                yield event
-            elif event.type in KNOWN_SINCE:
+    @per_event(EVERYTHING, except_=known_types(client))
+    def drop_unknown_types(context: Context) -> Step:
+        def drop(event: Event) -> None:
+            if event.type in KNOWN_SINCE:
                 context.lost(event.type, "an event of a type that this release does not know", KNOWN_SINCE[event.type])
             else:
                 # Any text may stand there: one feature for all, since features are remembered and counted, and no raw text.
                 # No release keeps it: those from 1.0.0 on skip it.
                 why = f"an event of the type {event.type[:80]!a}, which this release does not know"
                 context.lost("unknown-types", why)
+
+        return drop
 
     return drop_unknown_types

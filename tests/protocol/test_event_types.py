@@ -13,7 +13,7 @@ import pytest
 
 import agui_middleware
 from agui_middleware.protocol.chunk_lanes import ID_OF, PARENT, Lanes
-from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event import Event, require_in_head
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, all_but, require_every_type, type_of
 from agui_middleware.protocol.releases import RELEASES, ClientVersion
@@ -177,6 +177,11 @@ def test_a_table_of_ones_own_has_a_row_for_every_type() -> None:
 def test_a_type_that_cannot_be_named_is_refused() -> None:
     with pytest.raises(LookupError, match=r"Action.CLOSES of a run: one event type, not RUN_ERROR, RUN_FINISHED"):
         type_of(RUN, Action.CLOSES)
+
+
+def test_an_id_that_no_filter_sees_is_refused() -> None:
+    with pytest.raises(LookupError, match="Head: no member noteId, "):
+        require_in_head(["messageId", None, "noteId"])
 
 
 def test_all_but_some_types() -> None:
