@@ -1,13 +1,14 @@
 """One AG-UI event: a JSON object that remembers its bytes, and the few members that every filter looks at."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, final
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from agui_middleware.protocol import json_scan
+from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
 
 if TYPE_CHECKING:
@@ -32,6 +33,15 @@ class Head(msgspec.Struct, gc=False, frozen=True):
 
 
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+
+
+def require_in_head(members: Iterable[str | None]) -> None:
+    """Check that filters see all `members` of events. Raises `LookupError` with those that `Head` lacks."""
+    if missing := {*members} - _HEAD_MEMBERS - {None}:
+        raise LookupError(f"Head: no member {', '.join(map(str, missing))}, which names what an event is about")
+
+
+require_in_head(kind.about.id for kind in EVENT_KINDS.values())
 _LARGE = 16 * 1024  # bytes; from here on reading an event twice costs more than writing it anew
 _decode_head = msgspec.json.Decoder(Head).decode
 _new = object.__new__
