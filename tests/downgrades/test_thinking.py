@@ -59,6 +59,25 @@ def test_thinking_becomes_reasoning(client: StartClient, events: list[Json]) -> 
     assert all(UUID4.fullmatch(message["id"]) for message in newest.messages)
 
 
+@pytest.mark.parametrize("release", ["0.0.45", "0.0.46", "0.0.49", "0.0.50", "0.0.59"])
+def test_a_snapshot_that_leaves_thinking_out_does_not_delete_it(client: StartClient, release: str) -> None:
+    """It is restated as reasoning is: `thinking` comes before `streamed-messages`."""
+    events = [*thought("x"), {"type": "MESSAGES_SNAPSHOT", "messages": []}]
+    row = Minimal(client, "thinking")
+    end = row.reads(release, row.rewritten(release, *events))
+    assert [message["content"] for message in end.messages] == ["x"]
+    assert end.ends_like(row.original("1.0.0", *events))
+
+
+@pytest.mark.parametrize("release", ["0.0.37", "0.0.45", "0.0.58"])
+def test_thinking_that_a_failed_run_leaves_open_is_closed_before_the_next(client: StartClient, release: str) -> None:
+    failed = [STARTED, STATE, THINKING_START, *thought("a")[:-1], {"type": "RUN_ERROR", "message": "no"}]
+    shown = made(release, *failed, STARTED, *thought("b"), FINISHED)
+    assert Minimal(client, "thinking").original(release, *shown, run=False).accepted
+    closed = [event["type"] for event in shown if event["type"].endswith("_END")]
+    assert len(closed) == len([event for event in shown if event["type"].endswith("_START")])
+
+
 def test_thinking_that_continues_nothing_is_left_to_the_client() -> None:
     events = [STARTED, *thought("a")[1:], THINKING_END, FINISHED]
     assert made("0.0.59", *events) == events

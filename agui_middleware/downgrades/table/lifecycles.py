@@ -1,7 +1,8 @@
 """What is streamed, newest first: texts, tool calls, reasoning, activities, and whose they are.
 
 What closes something at the end of a run comes before what keeps texts and calls open until then: so a
-stream that was rewritten before keeps its order.
+stream that was rewritten before keeps its order. What turns THINKING_* into REASONING_* comes before all rows that
+follow reasoning: they close it at the end of a failed run, and restate it at a snapshot.
 """
 
 from agui_middleware.downgrades.activity_texts import without_activity_reasoning, without_activity_texts
@@ -41,6 +42,12 @@ STREAMED: tuple[Downgrade, ...] = (
         before_visibility=True,
     ),
     SUBAGENTS,
+    Downgrade(
+        "thinking",
+        "1.0.0",
+        thinking_as_reasoning,
+        "shows nothing of the THINKING_* events of old agents, or rejects them",
+    ),
     Downgrade(
         "runs-after-error",
         "0.0.59",
@@ -83,12 +90,6 @@ STREAMED: tuple[Downgrade, ...] = (
         without_activity_reasoning,
         "writes reasoning over the activity whose id it has",
         broken_since="0.0.59",
-    ),
-    Downgrade(
-        "thinking",
-        "1.0.0",
-        thinking_as_reasoning,
-        "shows nothing of the THINKING_* events of old agents, or rejects them",
     ),
     Downgrade(
         "lost-parents",
