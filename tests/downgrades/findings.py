@@ -83,7 +83,7 @@ def doubled(trial: Trial) -> list[str]:
     ids: Counter[str] = Counter()
     for message in trial.outcome.messages:
         empty = release < FIRST_TO_CONTINUE_TEXTS and not message.get("content")
-        if message["id"] not in known | calls and not (empty and message["id"] in seen):
+        if message["id"] not in known and not (empty and message["id"] in seen):
             ids[message["id"]] += 1
         seen.add(message["id"])
     reference = Counter(message["id"] for message in trial.expected.messages)
