@@ -1,0 +1,36 @@
+"""What 1.0.0 rejects is not mended on the way to an older release: the smallest runs that once were."""
+
+import pytest
+
+from agui_middleware import rewrite
+from tests.clients.client import RELEASES
+from tests.downgrades.cases import stream
+from tests.downgrades.minimal import FINISHED, STARTED, StartClient
+from tests.notation import stream as noted
+
+REOPENED = "KS c; KA c {}; KE c; KR c t"
+"""A call that is finished for all releases before 0.0.58."""
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        "KS c; KA c {; KE c; KA c }",
+        "KS c; KE c; KE c",
+        "KS c; KE c; KE c; KS c; KE c",
+        "KS c; KS c; KE c",
+        f"{REOPENED}; KS c; KA c !",
+        f"{REOPENED}; KS c; KS c; KE c; KE c",
+        f"{REOPENED}; KA c !",
+        "TS m; TC m a; TE m; TC m b",
+        "TS m; TC m a; TE m; TE m",
+        "TS m; TE m; TE m; TS m; TE m",
+        "TS m; TS m; TE m",
+        "TS m; TE m; TS m; TC m a",
+    ],
+)
+def test_a_run_that_is_rejected_stays_rejected(client: StartClient, events: str) -> None:
+    body = stream(STARTED, *noted(events), FINISHED)
+    assert not client("1.0.0").read(body).accepted
+    mended = [release for release in RELEASES if client(release).read(rewrite(body, client=release)).accepted]
+    assert mended == [release for release in RELEASES if client(release).read(body).accepted]
