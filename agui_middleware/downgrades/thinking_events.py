@@ -8,10 +8,11 @@ from typing import Final
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
+from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EventType
 
-_DROPPED: Final = frozenset(type for type in EventType if type.startswith(("THINKING_", "REASONING_")))
+_DROPPED: Final = frozenset(type for type in EventType if type.startswith(("THINKING_", "REASONING_"))) - ID_OF.keys()
 
 
 @handles(*_DROPPED)

@@ -25,6 +25,18 @@ REOPENED = "KS c; KA c {}; KE c; KR c t"
         "KS b; KS c; KE b; KS c; KE c; KE c",
         "TS n; TS m; TS m; TE n; TE m; TE m",
         "TS n; TS m; TE m; TC m a; TE n",
+        "TK _ a",
+        "KK c {",
+        "GK _ a",
+        "KK c { a; KK c } b",
+        "KK c { a; KK c } a p",
+        'TK m a role="user"; TK m b role="assistant"',
+        'TK m a role="user"; TK m b name="Ann"',
+        "TK m a; TK m b @s",
+        "TK m a @s; TK n b @t; TK _ c",
+        'TS m role="user"; TS m role="user"; TE m',
+        'TS m role="user"; TS m role="assistant"; TE m',
+        'TS m role="user"; TC m a',
         "TS m; TC m a; TE m; TC m b",
         "TS m; TC m a; TE m; TE m",
         "TS m; TE m; TE m; TS m; TE m",
@@ -35,5 +47,6 @@ REOPENED = "KS c; KA c {}; KE c; KR c t"
 def test_a_run_that_is_rejected_stays_rejected(client: StartClient, events: str) -> None:
     body = stream(STARTED, *noted(events), FINISHED)
     assert not client("1.0.0").read(body).accepted
-    mended = [release for release in RELEASES if client(release).read(rewrite(body, client=release)).accepted]
-    assert mended == [release for release in RELEASES if client(release).read(body).accepted]
+    rewritten = {release: rewrite(body, client=release) for release in RELEASES}
+    changed = [release for release in RELEASES if rewritten[release] != body]
+    assert [release for release in changed if client(release).read(rewritten[release]).accepted] == []
