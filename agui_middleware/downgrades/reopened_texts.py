@@ -7,6 +7,7 @@ may be continued: its END leaves with the end of the run.
 
 from collections.abc import AsyncIterator, Iterator
 
+from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.filters.source import TOKENS, EventSource
@@ -14,16 +15,17 @@ from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import messages_of
 
 _OF_A_TEXT = ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
+_RELEASING = ("MESSAGES_SNAPSHOT", "RUN_FINISHED", "RUN_ERROR")
 
 
-@handles(*_OF_A_TEXT, "MESSAGES_SNAPSHOT", "RUN_FINISHED", "RUN_ERROR")
-async def keep_texts_open(events: EventSource, _: Context) -> AsyncIterator[Event]:
+@handles(*OPENERS, *OTHERS, *_OF_A_TEXT, *_RELEASING)
+async def keep_texts_open(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of texts.
 
     A message that was not opened in this run, but brought by a snapshot, an echo, a tool call or an earlier run, cannot be
     spared its second one: it stays empty. A text that is ended twice, or goes on without a START, is still rejected.
     """
-    texts = _Texts()
+    texts = _Texts(context)
     events.skipped = TOKENS
     async for event in events:
         for leaving in texts.take(event):
@@ -36,26 +38,30 @@ async def keep_texts_open(events: EventSource, _: Context) -> AsyncIterator[Even
 class _Texts:
     """The texts that the client got in this run, and the ENDs of those that are kept open."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._roster = ClientMessages(context.client)
         self._opened: set[str] = set()
         self.ends: dict[str, Event] = {}
 
     def take(self, event: Event) -> Iterator[Event]:
         """What leaves when `event` comes."""
         type, id = event.head.type, event.head.messageId
-        if type not in _OF_A_TEXT:
-            self._opened &= _restated(event) if type == "MESSAGES_SNAPSHOT" else set()
-            for gone in [id for id in self.ends if id not in self._opened]:
-                yield self.ends.pop(gone)
-            yield event
-        elif isinstance(id, str):
+        if type in _OF_A_TEXT and isinstance(id, str):
             yield from self._take_of(event, id)
         else:
+            if type in _RELEASING:
+                self._opened &= _restated(event) if type == "MESSAGES_SNAPSHOT" else set()
+                for gone in [id for id in self.ends if id not in self._opened]:
+                    yield self.ends.pop(gone)
             yield event
+        self._roster.take(event)
 
     def _take_of(self, event: Event, id: str) -> Iterator[Event]:
         end = self.ends.pop(id, None)
         if event.head.type == "TEXT_MESSAGE_START":
+            if id in self._roster.roles and id not in self._opened:
+                self._context.lost("a text in one piece", "this release shows a second, empty message", "0.0.44")
             self._opened.add(id)
             if end is None:
                 yield event
