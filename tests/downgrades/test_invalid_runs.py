@@ -50,3 +50,13 @@ def test_a_run_that_is_rejected_stays_rejected(client: StartClient, events: str)
     rewritten = {release: rewrite(body, client=release) for release in RELEASES}
     changed = [release for release in RELEASES if rewritten[release] != body]
     assert [release for release in changed if client(release).read(rewritten[release]).accepted] == []
+
+
+def test_a_line_end_inside_a_string_stays_one(client: StartClient) -> None:
+    """Data of two lines: what joins them is a line end, which JSON strings do not hold."""
+    [start, end] = noted("TS m; TE m")
+    torn = b'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a\ndata: b"}\n\n'
+    body = stream(STARTED, start) + torn + stream(end, FINISHED)
+    for release in RELEASES:
+        assert torn in (rewritten := rewrite(body, client=release))
+        assert not client(release).read(rewritten).accepted
