@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, Context, Event, Filter, Route, Settings
+from agui_middleware.filters import handles
 from agui_middleware.testing import encode_events
 from tests.conftest import Run
 from tests.notation import stream
@@ -535,6 +536,28 @@ async def test_a_filter_that_returns_ends_the_response(caplog: pytest.LogCapture
     exchange = await Exchange().run(behind(sends(A, B), "inline", returns))
     assert (exchange.body, exchange.complete) == (A, True)
     assert caplog.messages == ["a filter returned before the stream had ended"]
+
+
+async def test_a_declared_filter_that_returns_without_a_word_ends_the_response() -> None:
+    @handles("B")
+    async def returns(events: Events, _: Context) -> Events:
+        async for event in events:
+            if event.type == "B":
+                return
+            yield event
+
+    exchange = await Exchange().run(behind(sends(A, B, A), "inline", returns))
+    assert (exchange.body, exchange.complete) == (A, True)
+    in_one_body = await Exchange().run(behind(sends_whole(A + B + A), "inline", returns))
+    assert (in_one_body.body, in_one_body.complete) == (A, True)
+
+
+def sends_whole(stream_: bytes) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(EVENT_STREAM)
+        await send({"type": BODY, "body": stream_})
+
+    return app
 
 
 async def test_an_error_of_the_server_reaches_the_app() -> None:

@@ -588,8 +588,9 @@ RUN = encode_events(stream("RS r; TS n @s; RF r"))
     ],
 )
 async def test_a_sniffed_stream_that_is_no_ag_ui_passes_as_it_comes(stream: bytes, cut: Any) -> None:
-    driven = Driven(visibility="hidden", sniff=True)
-    assert await driven.run(*cut(stream)) == stream
+    for filters in [(), (passes,)]:
+        driven = Driven(*filters, visibility="hidden", sniff=True)
+        assert await driven.run(*cut(stream)) == stream
 
 
 @EVERY_CUT
