@@ -23,11 +23,13 @@ async def keep_calls_open(events: EventSource, context: Context) -> AsyncIterato
 
     What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.
     A run in which a call is opened twice, ended twice, continued without a START or left open stays one that is rejected.
+    Raises `EventTooLarge` where more than `Settings.max_event_bytes` would be held back.
     """
     calls = _Calls(context)
     events.skipped = TOKENS
     async for event in events:
         for held in calls.due(event):
+            context.release(held)
             yield held
         if calls.passes(event):
             yield event
@@ -57,7 +59,11 @@ class _Calls:
             self._open.clear()
             return []
         elif type in _OF_THE_RUN:
-            held = [*self.ends.values(), *(self.dropped.values() if type == "RUN_FINISHED" else ())]
+            held = [*self.ends.values(), *self.dropped.values()]
+            if type == "RUN_ERROR":  # which may leave calls open
+                for start in self.dropped.values():
+                    self._context.release(start)
+                held = [*self.ends.values()]
             self.ends, self.dropped = {}, {}
             return held
         elif type == "TOOL_CALL_START" and isinstance(id, str) and id in self.dropped:
@@ -76,25 +82,30 @@ class _Calls:
             return self._starts(event, id)
         if type == "TOOL_CALL_ARGS":
             return id not in self.dropped
-        if self.dropped.pop(id, None) is not None:
+        if (start := self.dropped.pop(id, None)) is not None:
+            self._context.release(start)
             return False
         kept_open = id in self._open and id in self._known
         self._open.discard(id)
         if kept_open:
+            self._context.hold(event)
             self.ends[id] = event
         return not kept_open
 
     def _starts(self, event: Event, id: str) -> bool:
         if id in self._open:
             return True
-        kept_open = self.ends.pop(id, None) is not None
-        if id in self._known and not kept_open:
+        end = self.ends.pop(id, None)
+        if end is not None:
+            self._context.release(end)
+        elif id in self._known:
+            self._context.hold(event)
             self.dropped[id] = event
             self._context.lost("what is added to a finished tool call", "this release would show it twice", "0.0.58")
             return False
         self._open.add(id)
         self._known.add(id)
-        return not kept_open
+        return end is None
 
 
 def _restated(event: Event) -> Iterator[str]:

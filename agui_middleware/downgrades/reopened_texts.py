@@ -24,6 +24,7 @@ async def keep_texts_open(events: EventSource, context: Context) -> AsyncIterato
 
     A message that was not opened in this run, but brought by a snapshot, an echo, a tool call or an earlier run, cannot be
     spared its second one: it stays empty. A text that is ended twice, or goes on without a START, is still rejected.
+    Raises `EventTooLarge` where more than `Settings.max_event_bytes` would be held back.
     """
     texts = _Texts(context)
     events.skipped = TOKENS
@@ -53,12 +54,16 @@ class _Texts:
             if type in _RELEASING:
                 self._opened &= _restated(event) if type == "MESSAGES_SNAPSHOT" else set()
                 for gone in [id for id in self.ends if id not in self._opened]:
-                    yield self.ends.pop(gone)
+                    end = self.ends.pop(gone)
+                    self._context.release(end)
+                    yield end
             yield event
         self._roster.take(event)
 
     def _take_of(self, event: Event, id: str) -> Iterator[Event]:
         end = self.ends.pop(id, None)
+        if end is not None:
+            self._context.release(end)
         if event.head.type == "TEXT_MESSAGE_START":
             if id in self._roster.roles and id not in self._opened:
                 self._context.lost("a text in one piece", "this release shows a second, empty message", "0.0.44")
@@ -66,6 +71,7 @@ class _Texts:
             if end is None:
                 yield event
         elif event.head.type == "TEXT_MESSAGE_END" and end is None and id in self._opened:
+            self._context.hold(event)
             self.ends[id] = event
         else:
             if end is not None:

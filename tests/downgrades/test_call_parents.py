@@ -36,7 +36,7 @@ def test_a_result_under_the_id_of_its_call_is_the_only_message_of_that_id(client
     for release in row.needing:
         shown = row.rewritten(release, *events)
         end = row.reads(release, shown).messages
-        results = {} if release in ("0.0.27", "0.0.28", "0.0.30") else {"c2": []}
+        results: dict[str, list[str]] = {} if release in ("0.0.27", "0.0.28", "0.0.30") else {"c2": []}
         assert held(end) == {"p": ["c1"], "m": [], "c2-message": ["c2"], **results}
         assert len(end) == 3 + len(results)
 
@@ -44,13 +44,13 @@ def test_a_result_under_the_id_of_its_call_is_the_only_message_of_that_id(client
 @pytest.mark.parametrize("release", ["0.0.37", "0.0.45", "0.0.46", "0.0.51"])
 def test_a_snapshot_takes_the_place_of_the_message_that_a_call_was_given(client: StartClient, release: str) -> None:
     function = {"name": "look", "arguments": ""}
-    holder = {
+    holder: Json = {
         "id": "m",
         "role": "assistant",
         "content": "",
         "toolCalls": [{"id": "c", "type": "function", "function": function}],
     }
-    messages = [
+    messages: list[Json] = [
         holder,
         {"id": "n", "role": "assistant", "content": ""},
         {"id": "c", "role": "tool", "toolCallId": "c", "content": "ok"},

@@ -84,3 +84,14 @@ def test_a_malformed_id_is_left_to_the_client() -> None:
     ids: list[object] = [None, 1, [], {}]
     events = [{**event, "messageId": id} for id in ids for event in (START, END)]
     assert made("0.0.43", *events) == events
+
+
+def test_ends_that_are_held_back_count_against_the_bound() -> None:
+    """Ids may be long: here they would take twelve times the bound."""
+    ids = [f"{number}" * 1_000_000 for number in range(10, 30)]
+    texts = [(START | {"messageId": id}, END | {"messageId": id}) for id in ids]
+    shown = made("0.0.40", STARTED, *(event for text in texts for event in text), FINISHED)
+    assert shown[-1]["code"] == "AGUI_EVENT_TOO_LARGE"
+    few = [event for text in texts[:4] for event in text]
+    again = [STARTED, *few, FINISHED, STARTED, *few, FINISHED, STARTED, *few, FINISHED]
+    assert made("0.0.40", *again)[-1] == FINISHED  # what has left counts no longer
