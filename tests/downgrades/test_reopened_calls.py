@@ -100,3 +100,10 @@ def test_ends_that_are_held_back_count_against_the_bound() -> None:
         *[STARTED, *few, FINISHED, STARTED, *few, {"type": "RUN_ERROR", "message": "no"}] * 3,
     ]
     assert made("0.0.57", *again)[-1]["message"] == "no"  # what has left counts no longer
+
+
+def test_a_failed_run_may_leave_a_call_open_that_was_finished_before(client: StartClient) -> None:
+    events = [STARTED, START, args("{}"), END, RESULT, START, args("!"), {"type": "RUN_ERROR", "message": "no"}]
+    shown = made("0.0.57", *events)
+    assert shown == [*events[:5], events[-1]]
+    assert Minimal(client, "reopened-calls").original("0.0.57", *shown, run=False).accepted
