@@ -20,7 +20,7 @@ class Difference(StrEnum):
     EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
     WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"
     WITHOUT_REVIVED = "without what is added to a text whose message a snapshot deletes and another event brings back"
-    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
+    IN_PIECES = "with several messages or tool calls of one id where one goes on after its end, or a text joins a call"
     WITHOUT_ATTRIBUTION = "with no `subagentRunId` on its messages"
     WITHOUT_METADATA = "with no `metadata` on its messages and tool calls"
     RESULTS_LAST = "with a tool's result where it arrived, instead of behind its call"

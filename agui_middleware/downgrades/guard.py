@@ -1,12 +1,14 @@
 """The last step of a plan: event types that a release does not know.
 
-Before 1.0.0 a client rejects an event of an unknown type while it decodes it, and the run with it.
+Before 1.0.0 a client rejects an event of an unknown type while it decodes it, and the run with it. A chunk that has not been
+expanded passes all the same: it is one that 1.0.0 rejects (`expand_chunks`), so it has to be rejected here, too.
 """
 
 from typing import Final
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
+from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
 from agui_middleware.protocol.releases import RELEASES, ClientVersion
@@ -25,7 +27,7 @@ def known_types(client: ClientVersion) -> frozenset[str]:
 def guard(client: ClientVersion) -> Filter:
     """The filter that drops the event types that `client` does not know."""
 
-    @per_event(EVERYTHING, except_=known_types(client))
+    @per_event(EVERYTHING, except_=known_types(client) | ID_OF.keys())
     def drop_unknown_types(context: Context) -> Step:
         def drop(event: Event) -> None:
             if event.type in KNOWN_SINCE:

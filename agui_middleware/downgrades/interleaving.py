@@ -104,7 +104,7 @@ class Line:
             yield from self.leave(close=True)
             yield from self.close()
             yield event
-        elif key == self._open and step != "start":
+        elif key == self._open:  # also a second START, which the client rejects
             self._note(event, step, key, self._since)
             yield event
             if step == "end":
@@ -165,7 +165,7 @@ class Line:
         if key and step == "start" and (entity is None or (entity.closed and entity.era < self._era)):
             self._entities[key] = entity = Entity(key, self._era, [event])
             self._waiting.append(entity)
-        elif key and entity is not None and entity.closed == (step == "start"):
+        elif key and entity is not None and (step == "start" or not entity.closed):
             self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
             going_on = [key for key, entity in self._entities.items() if not entity.closed]
@@ -177,10 +177,10 @@ class Line:
             self._waiting.append(event)
 
     def _continue(self, entity: Entity, event: Event, step: str | None) -> None:
-        if step == "start":  # where it ended
+        if step == "start" and entity.closed:
             self._context.release(event)
             self._context.release(entity.events.pop())
-        else:
+        else:  # also a second START, which the client rejects
             self._note(event, step, entity.key, entity.era)
             entity.events.append(event)
         entity.closed = step == "end"

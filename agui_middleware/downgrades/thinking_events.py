@@ -7,11 +7,12 @@ from typing import Final
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN, THINKING, THINKING_SPAN
 from agui_middleware.protocol.event_types import types_about
 
-_DROPPED: Final = types_about(REASONING, REASONING_SPAN, THINKING, THINKING_SPAN)
+_DROPPED: Final = types_about(REASONING, REASONING_SPAN, THINKING, THINKING_SPAN) - ID_OF.keys()
 
 
 @per_event(*_DROPPED)

@@ -183,9 +183,9 @@ class Rewriter:
             self._out.append(encode_comment() if bare else encode(None, fields))
             self._skip(data or b"")
             return None
-        line = data if 10 not in data else data.replace(b"\n", b" ")  # in JSON, a line end is but white space
+        line = _on_one_line(data)
         if not self._rewrites:
-            self._out.append(encode(line if line is data or _is_event(line) else data, fields))
+            self._out.append(encode(line, fields))
             return None
         try:
             return Event.parse(line, fields)
@@ -226,12 +226,15 @@ class Rewriter:
         return passed
 
 
-def _is_event(data: bytes) -> bool:
+def _on_one_line(data: bytes) -> bytes:
+    """An event on one line. In JSON a line end is white space; inside a string it is a fault, which clients reject."""
+    if 10 not in data:
+        return data
     try:
         Event.parse(data)
     except MalformedEvent:
-        return False
-    return True
+        return data
+    return data.replace(b"\n", b" ")
 
 
 def _frames(out: list[bytes | Event]) -> list[bytes]:

@@ -10,6 +10,7 @@ from agui_middleware.downgrades.guard import KNOWN_SINCE, guard
 from agui_middleware.downgrades.table import BEFORE_VISIBILITY
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.subagents import hidden, inline, track_ownership
+from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import run_filter
@@ -141,10 +142,11 @@ def test_a_release_needs_the_rows_of_all_that_is_newer(release: ClientVersion) -
 
 @EVERY_RELEASE
 async def test_the_guard_drops_the_types_that_a_release_does_not_know(release: ClientVersion) -> None:
+    """But for chunks: one that was not expanded is one that 1.0.0 rejects, and is left for the client to reject."""
     losses: list[Loss] = []
     types = [*EventType, "LATER", "LATER", ""]
     kept = await run_filter(guard(release), [{"type": type} for type in types], losses=losses)
-    known = [type for type in EventType if parse(EVENT_KINDS[type].since) <= release]
+    known = [type for type in EventType if parse(EVENT_KINDS[type].since) <= release or type in ID_OF]
     assert [event["type"] for event in kept] == known
     assert {loss.feature for loss in losses} == {*KNOWN_SINCE} - {*known} | {"unknown-types"}
     assert {loss.fixed_in for loss in losses if loss.feature == "unknown-types"} == {None}

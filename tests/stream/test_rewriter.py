@@ -154,6 +154,8 @@ async def returns_on_b(events: Events, _: Context) -> Events:
         # What tries to be an event and fails goes out as it came.
         (frames(b'{"type":"A"', b'{"a":1}', b'{"type":1}', b"{"), frames(b'{"type":"A"', b'{"a":1}', b'{"type":1}', b"{")),
         (b"data: {\ndata: \n\n", b"data: {\ndata: \n\n"),
+        # A line end inside a string is no JSON; a space in its place would be.
+        (b'data: {"type":"A","n":"x\ndata: y"}\n\n', b'data: {"type":"A","n":"x\ndata: y"}\n\n'),
         (b"id: 1\ndata: {x\n\n", b"id: 1\ndata: {x\n\n"),
         (frames(b'{"type":"A","a":NaN}'), frames(b'{"type":"A","a":NaN}')),
         # Payloads are never decoded and encoded again.

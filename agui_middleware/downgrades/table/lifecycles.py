@@ -169,6 +169,7 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         "0.0.44",
         without_reopened_texts,
         "makes a second message of one that is continued after its end",
+        loss="that a text belongs to the message of a tool call, a snapshot or an earlier run: an empty one comes behind it",
         broken_since="0.0.37",
         differences=(Difference.IN_PIECES,),
         after=(
