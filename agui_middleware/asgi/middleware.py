@@ -7,6 +7,7 @@ from typing import ParamSpec
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agui_middleware.asgi.posted_input import PostedInput, is_upgraded
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.asgi.responder import Responder
 from agui_middleware.config import advertised
@@ -85,6 +86,12 @@ class AGUIMiddleware:
             return
         inner = without_encodings(scope) if plan.rewrites or not certain else scope
 
+        incoming = receive if certain else body.receive
+        if is_upgraded(scope, client):
+            posted = PostedInput(inner, incoming, self.settings.max_request_bytes, lambda: choice.client)
+            await posted.read()
+            inner, incoming = posted.scope, posted.receive
+
         def choose_plan() -> Plan:
             chosen = choice.freeze()
             body.drop()
@@ -100,7 +107,7 @@ class AGUIMiddleware:
         vary = self.settings.headers if route.client is None and self._identify is None else []
         responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, route.hides)
         try:
-            await responder.run(self.app, inner, receive if certain else body.receive)
+            await responder.run(self.app, inner, incoming)
         finally:
             choice.freeze()
 

@@ -29,6 +29,8 @@ class Settings(ExplainedModel, BaseSettings):
     - `headers`: request headers, and query parameters of the same names, in which a client may name its release.
     - `default_client`: the release of a client that does not say, or `current`.
     - `max_event_bytes`: the size of one event, and of all that filters hold back for one response.
+    - `max_request_bytes`: the size of a posted conversation that is read and upgraded for an agent of today. A larger one
+      passes as it is.
     - `fix_framing`: write what every client reads (LF, `data: ` on one line) also where there is nothing to rewrite.
     - `warn`: log what a client loses, once a response and shape.
     - `debug`: raise where a filter changed a nested value of an event in place, which never goes out.
@@ -50,6 +52,7 @@ class Settings(ExplainedModel, BaseSettings):
     headers: list[HeaderName] = ["x-ag-ui-client-version"]
     default_client: ReleaseOrCurrent = "current"
     max_event_bytes: PositiveInt = 10 * 1024 * 1024  # what 1.0.0 allows an unfinished frame
+    max_request_bytes: PositiveInt = 10 * 1024 * 1024
     fix_framing: bool = True
     warn: bool = True
     debug: bool = False

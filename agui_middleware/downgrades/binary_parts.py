@@ -8,7 +8,7 @@ client would reject the run. The null that agents write for the `metadata` of a 
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import is_media
+from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media, media_of
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
@@ -30,6 +30,11 @@ async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncI
         if event.may_contain(b'"binary"', b"null"):
             event = edit_messages(event, lambda message: _edit(message, turns, context))
         yield event
+
+
+def posted_media(input: JsonObject) -> JsonObject:
+    """Turn the `binary` parts that a client posts into media parts, those with nothing but a provider's handle too."""
+    return edit_posted_binaries(input, media_of)
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:

@@ -1,9 +1,14 @@
 """What a row of the table of downgrades says, and how an end may differ from what 1.0.0 makes of the original."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
 from agui_middleware.filters.contract import Filter
+from agui_middleware.protocol.json_object import JsonObject
+
+Upgrade = Callable[[JsonObject], JsonObject]
+"""Takes a posted RunAgentInput, and returns the same object where it has nothing to change."""
 
 
 class Difference(StrEnum):
@@ -62,3 +67,5 @@ class Downgrade(NamedTuple):
     """The first release that needs it: those before it take no offence, or are served by an older row."""
     differences: tuple[Difference, ...] = ()
     """How the messages and the state may differ in the end from what 1.0.0 makes of the original."""
+    upgrade: Upgrade | None = None
+    """The reverse, for the conversation that such a client posts, so far as the posted body alone tells."""

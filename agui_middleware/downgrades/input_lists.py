@@ -1,6 +1,7 @@
-"""An input echo that leaves out `tools` or `context`.
+"""An input that leaves out `tools` or `context`.
 
-1.0.0 reads both as empty; releases 0.0.41 to 0.0.59 reject the run.
+1.0.0 reads both as empty in an input echo; releases 0.0.41 to 0.0.59 reject the run. The other way round, ag-ui-protocol
+before 1.0.0 rejects a posted input in which one of four members is absent, or one of the two lists is null.
 """
 
 from collections.abc import AsyncIterator
@@ -21,3 +22,10 @@ async def with_input_lists(events: AsyncIterator[Event], _: Context) -> AsyncIte
 
     async for event in events:
         yield edit_object(event, "input", fill)
+
+
+def with_required_members(input: JsonObject) -> JsonObject:
+    """Add `tools`, `context`, `state` and `forwardedProps` to a posted input that leaves them out, empty."""
+    missing: dict[str, object] = {name: [] for name in ("tools", "context") if input.get(name) is None}
+    missing |= {name: {} for name in ("state", "forwardedProps") if name not in input}
+    return input.replace(**missing) if missing else input

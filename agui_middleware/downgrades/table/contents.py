@@ -1,16 +1,16 @@
 """What events and messages hold, newest first: a row reads what those before it have left."""
 
 from agui_middleware.downgrades.activities import without_activities
-from agui_middleware.downgrades.binary_parts import modern_media
+from agui_middleware.downgrades.binary_parts import modern_media, posted_media
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.empty_state import with_empty_state
 from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
 from agui_middleware.downgrades.encrypted_values import without_encrypted_values
 from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.input_echo import report_input_echo
-from agui_middleware.downgrades.input_lists import with_input_lists
+from agui_middleware.downgrades.input_lists import with_input_lists, with_required_members
 from agui_middleware.downgrades.interrupts import report_outcomes
-from agui_middleware.downgrades.media_parts import media_as_binary
+from agui_middleware.downgrades.media_parts import binary_as_media, media_as_binary
 from agui_middleware.downgrades.names import report_names
 from agui_middleware.downgrades.outcomes import readable_outcomes
 from agui_middleware.downgrades.patch_operations import without_unknown_operations
@@ -64,6 +64,7 @@ HELD: tuple[Downgrade, ...] = (
         "keeps the content parts from before media had a kind, which 1.0.0 turns into media parts",
         broken_since="0.0.41",
         differences=(Difference.BINARY_HANDLES,),
+        upgrade=posted_media,
     ),
     Downgrade(
         "file-sources",
@@ -101,6 +102,7 @@ HELD: tuple[Downgrade, ...] = (
         with_input_lists,
         "rejects an input echo without `tools` or `context`",
         broken_since="0.0.41",
+        upgrade=with_required_members,
     ),
     Downgrade(
         "interrupts",
@@ -117,6 +119,7 @@ HELD: tuple[Downgrade, ...] = (
         loss="what a part says about its media, the file name apart",
         broken_since="0.0.41",
         differences=(Difference.MEDIA_AS_BINARY,),
+        upgrade=binary_as_media,
     ),
     Downgrade(
         "names",
@@ -157,6 +160,7 @@ HELD: tuple[Downgrade, ...] = (
         "rejects a user message that is a list of content parts",
         loss="all but the text of a user message",
         differences=(Difference.USER_TEXT,),
+        upgrade=posted_media,
     ),
     Downgrade(
         "input-echo",
@@ -165,6 +169,7 @@ HELD: tuple[Downgrade, ...] = (
         "ignores the input echo of a run",
         loss="messages that only an input echo brings",
         differences=(Difference.WITHOUT_ECHO,),
+        upgrade=with_required_members,
     ),
     Downgrade(
         "thinking-events",

@@ -11,6 +11,7 @@ from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.empty_deltas import without_empty_deltas
 from agui_middleware.downgrades.lost_parents import without_lost_parents
 from agui_middleware.downgrades.null_parents import without_null_parents
+from agui_middleware.downgrades.pieces import join_calls, join_texts
 from agui_middleware.downgrades.raw_chunks import with_empty_deltas
 from agui_middleware.downgrades.reasoning_as_thinking import reasoning_as_thinking
 from agui_middleware.downgrades.reopened_calls import keep_calls_open
@@ -113,6 +114,7 @@ STREAMED: tuple[Downgrade, ...] = (
         loss="what is added to a tool call after its result, after a snapshot or in a later run",
         broken_since="0.0.37",
         differences=(Difference.FINISHED_CALLS, Difference.IN_PIECES),
+        upgrade=join_calls,
     ),
     Downgrade(
         "null-parents",
@@ -142,5 +144,6 @@ STREAMED: tuple[Downgrade, ...] = (
         "makes a second message of one that is continued after its end",
         broken_since="0.0.37",
         differences=(Difference.IN_PIECES,),
+        upgrade=join_texts,
     ),
 )

@@ -3,6 +3,7 @@
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.interleaving import one_at_a_time
 from agui_middleware.downgrades.nested_steps import one_step_at_a_time
+from agui_middleware.downgrades.pieces import join_texts
 from agui_middleware.downgrades.predicted_state import without_predicted_state
 from agui_middleware.downgrades.several_runs import join_runs
 from agui_middleware.downgrades.text_roles import assistant_texts
@@ -50,5 +51,6 @@ LAST: tuple[Downgrade, ...] = (
         "rejects everything but its content while a text or a tool call is open",
         loss="what is added to a text whose message a snapshot deletes and a tool call brings back",
         differences=(Difference.IN_PIECES, Difference.WITHOUT_REVIVED),
+        upgrade=join_texts,
     ),
 )

@@ -1,6 +1,7 @@
 """What no rewriting helps: these rows only say what becomes of a shape."""
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.result_order import results_behind_calls
 
 LIMITS: tuple[Downgrade, ...] = (
     Downgrade(
@@ -34,6 +35,7 @@ LIMITS: tuple[Downgrade, ...] = (
         "keeps the reasoning that it holds, whatever a snapshot says of it",
         broken_since="0.0.50",
         differences=(Difference.OTHER_REASONING, Difference.RESULTS_LAST),
+        upgrade=results_behind_calls,
     ),
     Downgrade(
         "snapshot-order",
@@ -48,6 +50,7 @@ LIMITS: tuple[Downgrade, ...] = (
         None,
         "appends a tool's result to its messages, wherever its call stands",
         differences=(Difference.RESULTS_LAST,),
+        upgrade=results_behind_calls,
     ),
     Downgrade(
         "part-members",

@@ -1,0 +1,55 @@
+"""The reverse of the downgrades, for the conversation that a client posts with its next run.
+
+It needs the posted body alone. Each step stands with the row of the table of downgrades that it reverses.
+"""
+
+from functools import cache
+from typing import Final
+
+from agui_middleware.downgrades import downgrades_for
+from agui_middleware.downgrades.binary_parts import posted_media
+from agui_middleware.downgrades.downgrade import Upgrade
+from agui_middleware.downgrades.input_lists import with_required_members
+from agui_middleware.downgrades.media_parts import binary_as_media
+from agui_middleware.downgrades.pieces import join_calls, join_texts
+from agui_middleware.downgrades.result_order import results_behind_calls
+from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
+from agui_middleware.protocol.releases import ClientVersion
+
+ORDER: Final[tuple[Upgrade, ...]] = (
+    with_required_members,
+    binary_as_media,  # before `posted_media`, which knows nothing of the MIME types that we have filled in
+    posted_media,
+    join_texts,
+    join_calls,
+    results_behind_calls,  # last: a call has its place only once its pieces are one
+)
+
+
+@cache
+def upgrades_for(client: ClientVersion | None) -> tuple[Upgrade, ...]:
+    """The upgrades of what `client` posts, in order; none for a client that reads everything (`None`)."""
+    needed = {row.upgrade for row in downgrades_for(client)}
+    return tuple(upgrade for upgrade in ORDER if upgrade in needed)
+
+
+def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
+    """The body of a request with its conversation as an agent of today reads it.
+
+    It is `body` itself where nothing changes, where it is not JSON, and where it is not a RunAgentInput: an object with the
+    strings `threadId` and `runId` and the list `messages`. All that is not upgraded keeps its bytes.
+    """
+    try:
+        input = before = JsonObject.of(body)
+        if not _is_run_agent_input(input):
+            return body
+        for step in upgrades_for(client):
+            input = step(input)
+    except MalformedEvent:
+        return body
+    return body if input is before else input.raw
+
+
+def _is_run_agent_input(input: JsonObject) -> bool:
+    ids = (input.get("threadId"), input.get("runId"))
+    return all(isinstance(id, str) for id in ids) and input.get_list("messages") is not None
