@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
+import types
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anyio
@@ -12,7 +13,7 @@ from fastapi import FastAPI
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
 from agui_middleware.asgi.posted_input import PostedInput
@@ -20,6 +21,7 @@ from agui_middleware.testing import encode_events
 from tests.asgi.test_server import http, serving
 from tests.notation import stream
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange
+from tests.robustness.frameworks import missing
 
 NAME = b"x-ag-ui-client-version"
 RUN = encode_events(stream("RS r; TS m; TC m hi; TE m; RF r"))
@@ -324,3 +326,70 @@ async def test_a_body_is_read_several_times_as_often_as_the_app_likes() -> None:
 
     exchange = await request("0.0.58", [BINARY]).run(AGUIMiddleware(agent))
     assert exchange.types[-1] == "RUN_FINISHED"
+
+
+# The way in: what an old client posts reaches every framework upgraded, through its own way of reading a body.
+
+
+def starlette_echo() -> ASGIApp:
+    from starlette.applications import Starlette
+    from starlette.requests import Request as StarletteRequest
+    from starlette.routing import Route as StarletteRoute
+
+    async def endpoint(request: StarletteRequest) -> JSONResponse:
+        return JSONResponse(await request.json())
+
+    return Starlette(routes=[StarletteRoute("/agent", endpoint, methods=["POST"])])
+
+
+def litestar_echo() -> ASGIApp:
+    from litestar import Litestar, post
+    from litestar import Request as LitestarRequest
+
+    @post("/agent", status_code=200)
+    async def endpoint(request: LitestarRequest[Any, Any, Any]) -> Any:
+        return await request.json()
+
+    return Litestar([endpoint])  # type: ignore[return-value]  # which has types of its own for ASGI
+
+
+def django_echo() -> ASGIApp:
+    from django.conf import settings  # type: ignore[import-untyped]
+    from django.core.asgi import get_asgi_application  # type: ignore[import-untyped]
+    from django.http import HttpRequest, JsonResponse  # type: ignore[import-untyped]
+    from django.urls import path  # type: ignore[import-untyped]
+
+    async def endpoint(request: HttpRequest) -> JsonResponse:
+        assert int(request.headers["content-length"]) == len(request.body)
+        return JsonResponse(json.loads(request.body))
+
+    urls = types.ModuleType("urls")
+    urls.urlpatterns = [path("agent", endpoint)]  # type: ignore[attr-defined]  # where Django looks
+    if not settings.configured:
+        settings.configure(ALLOWED_HOSTS=["*"], SECRET_KEY="x", MIDDLEWARE=[], LOGGING_CONFIG=None)
+    settings.ROOT_URLCONF = urls
+    return get_asgi_application()  # type: ignore[no-any-return]
+
+
+def quart_echo() -> ASGIApp:
+    from quart import Quart, request
+
+    app = Quart(__name__)
+
+    @app.post("/agent")
+    async def endpoint() -> Any:
+        assert request.content_length == len(await request.get_data())
+        return await request.get_json()
+
+    return app  # type: ignore[return-value]  # which has types of its own for ASGI
+
+
+@pytest.mark.parametrize("echo", [starlette_echo, litestar_echo, django_echo, quart_echo])
+async def test_every_framework_reads_the_upgraded_body(echo: Callable[[], ASGIApp]) -> None:
+    try:
+        app = AGUIMiddleware(echo())
+    except ModuleNotFoundError as error:
+        missing(f"not installed: {error}")
+    exchange = await request("0.0.58", [BINARY[:40], BINARY[40:]], host=b"x").run(app)
+    assert exchange.sent[0]["status"] == 200
+    assert same(exchange.body, MEDIA)
