@@ -13,6 +13,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
+from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
 
 _MEDIA_PARTS: Final = ClientVersion(0, 0, 49)
@@ -32,9 +33,9 @@ async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncI
         yield event
 
 
-def posted_media(input: JsonObject) -> JsonObject:
+def posted_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media parts, those with nothing but a provider's handle too."""
-    return edit_posted_binaries(input, media_of)
+    return edit_posted_binaries(posted, media_of)
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:

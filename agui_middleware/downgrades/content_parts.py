@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import Edit, edit_elements, edit_messages
+from agui_middleware.protocol.posted import Posted
 
 _PLACES: Final = {"data": "data", "url": "url", "id": "file"}  # of a binary part, and the source that each one becomes
 Holder = TypeVar("Holder", bound=JsonObject)
@@ -39,7 +40,7 @@ def _is_well_formed(part: object) -> bool:
     return isinstance(part, JsonObject) and (part.get("type") != "text" or isinstance(part.get("text"), str))
 
 
-def edit_posted_binaries(input: JsonObject, edit: Callable[[JsonObject], JsonObject]) -> JsonObject:
+def edit_posted_binaries(posted: Posted, edit: Callable[[JsonObject], JsonObject]) -> Posted:
     """Edit the `binary` content parts in the messages of a posted RunAgentInput."""
 
     def edit_binary(part: JsonObject) -> JsonObject:
@@ -48,7 +49,7 @@ def edit_posted_binaries(input: JsonObject, edit: Callable[[JsonObject], JsonObj
     def edit_message(message: JsonObject) -> JsonObject:
         return edit_elements(message, "content", edit_binary)
 
-    return edit_elements(input, "messages", edit_message, containing=b'"binary"')
+    return posted.edit(edit_message, containing=b'"binary"')
 
 
 def media_of(part: JsonObject, filled: Collection[str] = ()) -> JsonObject:

@@ -5,9 +5,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from agui_middleware.filters.contract import Filter
-from agui_middleware.protocol.json_object import JsonObject
+from agui_middleware.protocol.posted import Posted
 
-Upgrade = Callable[[JsonObject], JsonObject]
+Upgrade = Callable[[Posted], Posted]
 """Takes a posted RunAgentInput, and returns the same object where it has nothing to change."""
 
 

@@ -10,6 +10,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_object
+from agui_middleware.protocol.posted import Posted
 
 
 @handles("RUN_STARTED")
@@ -24,8 +25,8 @@ async def with_input_lists(events: AsyncIterator[Event], _: Context) -> AsyncIte
         yield edit_object(event, "input", fill)
 
 
-def with_required_members(input: JsonObject) -> JsonObject:
+def with_required_members(posted: Posted) -> Posted:
     """Add `tools`, `context`, `state` and `forwardedProps` to a posted input that leaves them out, empty."""
-    missing: dict[str, object] = {name: [] for name in ("tools", "context") if input.get(name) is None}
-    missing |= {name: {} for name in ("state", "forwardedProps") if name not in input}
-    return input.replace(**missing) if missing else input
+    missing: dict[str, object] = {name: [] for name in ("tools", "context") if posted.input.get(name) is None}
+    missing |= {name: {} for name in ("state", "forwardedProps") if name not in posted.input}
+    return posted.with_members(**missing) if missing else posted

@@ -11,6 +11,7 @@ from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_bin
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.posted import Posted
 
 _MIME_TYPE: Final = {
     "image": "image/*",
@@ -40,9 +41,9 @@ async def media_as_binary(events: AsyncIterator[Event], context: Context) -> Asy
         yield edit_parts(event, turn) if event.may_contain(b'"source"') else event
 
 
-def binary_as_media(input: JsonObject) -> JsonObject:
+def binary_as_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media, without the MIME type that stood in for an absent one."""
-    return edit_posted_binaries(input, lambda part: media_of(part, filled=_MIME_TYPE.values()))
+    return edit_posted_binaries(posted, lambda part: media_of(part, filled=_MIME_TYPE.values()))
 
 
 def _is_well_formed(source: JsonObject) -> bool:

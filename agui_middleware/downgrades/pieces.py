@@ -9,54 +9,55 @@ A server that finds messages by their id, as LangGraph does, would replace the f
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
+from msgspec import Raw
 
 from agui_middleware.protocol.event import JsonObject, as_id
 from agui_middleware.protocol.json_object import UNDECODABLE
 from agui_middleware.protocol.messages import calls_of
+from agui_middleware.protocol.posted import MessageHead, Posted, as_message
 
 _STARTED: Final = frozenset({"assistant", "user", "system", "developer"})  # roles that a TEXT_MESSAGE_START may have
-_is_json = msgspec.json.Decoder(msgspec.Raw).decode
+_is_json = msgspec.json.Decoder(Raw).decode
 
 
-def join_texts(input: JsonObject) -> JsonObject:
+def join_texts(posted: Posted) -> Posted:
     """Put the pieces of messages together, each message in the place of its first piece, and those of tool calls."""
-    return join_calls(_joined(input, texts=True))
+    return join_calls(_joined(posted, texts=True))
 
 
-def join_calls(input: JsonObject) -> JsonObject:
+def join_calls(posted: Posted) -> Posted:
     """Put the pieces of tool calls together, each call in the message of its first piece.
 
     Two calls whose arguments are complete are not pieces of one: an agent has used the id twice. Only an exact copy that no
     result of its own follows goes.
     """
-    joined = _joined(input, texts=False)
-    messages = joined.get_list("messages") or []
-    after = _with_whole_calls(messages)
-    return joined if after is messages else joined.replace(messages=after)
+    joined = _joined(posted, texts=False)
+    ids = [id for head, _ in joined.messages if head.toolCalls for id in head.calls]
+    return joined if len(set(ids)) == len(ids) else _with_whole_calls(joined)
 
 
-def _joined(input: JsonObject, *, texts: bool) -> JsonObject:
-    before = input.get_list("messages") or []
-    after: dict[int, Any] = dict(enumerate(before))
+def _joined(posted: Posted, *, texts: bool) -> Posted:
+    after: dict[int, tuple[MessageHead, Raw]] = dict(enumerate(posted.messages))
     first: dict[str, int] = {}
-    for place, message in enumerate(before):
-        id = as_id(message.get("id")) if isinstance(message, JsonObject) else None
-        earlier = place if id is None else first.setdefault(id, place)
-        if earlier != place and (whole := _whole(after[earlier], message, texts)) is not None:
-            after[earlier] = whole
-            del after[place]
-    return input if len(after) == len(before) else input.replace(messages=list(after.values()))
+    for place, (head, raw) in enumerate(posted.messages):
+        earlier = place if head.id is None else first.setdefault(head.id, place)
+        if earlier != place and head.role in _STARTED:
+            known = JsonObject.of(bytes(after[earlier][1]))
+            whole = _whole(known, JsonObject.of(bytes(raw)), texts)
+            if whole is not None:
+                after[earlier] = after[earlier] if whole is known else as_message(whole)
+                del after[place]
+    return posted if len(after) == len(posted.messages) else posted.with_messages(after.values())
 
 
 def _whole(first: JsonObject, piece: JsonObject, texts: bool) -> JsonObject | None:
-    """The two as one message. `None` where the second is a message of its own, such as a tool's second result."""
+    """The two as one message. `None` where the second is a message of its own, such as what a user has typed."""
     text, calls = _content(piece), piece.get_list("toolCalls") or []
     role, known = piece.get("role"), _content(first)
-    if role not in _STARTED or not isinstance(text, str) or not (texts or text == ""):
+    if not isinstance(text, str) or not (texts or text == ""):
         return None
     if (role != "assistant" and text) or (calls and first.get("role") != "assistant"):
         return None
@@ -74,40 +75,33 @@ def _content(message: JsonObject) -> Any:
     return "" if content is None else content
 
 
-def _with_whole_calls(messages: list[Any]) -> list[Any]:
-    """The messages with every tool call once; the same list where nothing changed."""
-    if not _repeats_a_call(messages):
-        return messages
-    results = Counter(result for message in messages for result in _answered(message))
+def _with_whole_calls(posted: Posted) -> Posted:
+    messages = [(head, raw, _calls(head, raw)) for head, raw in posted.messages]
+    results = Counter(head.toolCallId for head, _ in posted.messages if head.role == "tool")
     first: dict[str, tuple[int, int]] = {}
-    calls: dict[int, list[Any]] = {}
+    kept: list[list[JsonObject]] = []
     changed = set()
-    for place, message in enumerate(messages):
-        calls[place] = []
-        for call in calls_of(message):
+    for place, (_, _, calls) in enumerate(messages):
+        kept.append([])
+        for call in calls:
             id = as_id(call.get("id"))
-            holder, index = first.setdefault(id, (place, len(calls[place]))) if id is not None else (place, -1)
-            if (holder, index) in ((place, len(calls[place])), (place, -1)):
-                calls[place].append(call)
-            elif (whole := _continued(calls[holder][index], call, results[id] > 1)) is not None:
-                calls[holder][index] = whole
-                changed |= {holder, place}
+            holder, index = (place, len(kept[place])) if id is None else first.setdefault(id, (place, len(kept[place])))
+            known = kept[holder][index] if (holder, index) != (place, len(kept[place])) else None
+            whole = None if known is None else _continued(known, call, results[id] > 1)
+            if whole is None:
+                kept[place].append(call)
             else:
-                calls[place].append(call)
-    kept = (
-        _with_calls(message, calls[place]) if place in changed else message for place, message in enumerate(messages)
+                kept[holder][index] = whole
+                changed |= {holder, place}
+    after = (
+        (head, raw) if place not in changed else _with_calls(raw, kept[place])
+        for place, (head, raw, _) in enumerate(messages)
     )
-    return [message for message in kept if message is not None] if changed else messages
+    return posted.with_messages([message for message in after if message is not None]) if changed else posted
 
 
-def _repeats_a_call(messages: list[Any]) -> bool:
-    ids = [as_id(call.get("id")) for message in messages for call in calls_of(message)]
-    return len(set(ids)) < len(ids)
-
-
-def _answered(message: Any) -> Iterator[Any]:
-    if isinstance(message, JsonObject) and message.get("role") == "tool":
-        yield as_id(message.get("toolCallId"))
+def _calls(head: MessageHead, raw: Raw) -> list[JsonObject]:
+    return list(calls_of(JsonObject.of(bytes(raw)))) if head.toolCalls else []
 
 
 def _continued(first: JsonObject, piece: JsonObject, several_results: bool) -> JsonObject | None:
@@ -132,8 +126,9 @@ def _is_complete(arguments: str) -> bool:
     return True
 
 
-def _with_calls(message: JsonObject, calls: list[Any]) -> JsonObject | None:
+def _with_calls(raw: Raw, calls: list[JsonObject]) -> tuple[MessageHead, Raw] | None:
     """The message with these calls; `None` where it was there for calls alone, and has none left."""
+    message = JsonObject.of(bytes(raw))
     if calls:
-        return message.replace(toolCalls=calls)
-    return message.without("toolCalls") if message.get("content") else None
+        return as_message(message.replace(toolCalls=calls))
+    return as_message(message.without("toolCalls")) if message.get("content") else None

@@ -4,42 +4,39 @@
 before 0.0.55 appends it, so that texts of other agents may stand between the two; providers of models refuse that.
 """
 
-from typing import Any
-
-from agui_middleware.protocol.event import JsonObject, as_id
-from agui_middleware.protocol.messages import calls_of
+from agui_middleware.protocol.posted import Messages, Posted
 
 
-def results_behind_calls(input: JsonObject) -> JsonObject:
+def results_behind_calls(posted: Posted) -> Posted:
     """Move each tool message behind the results that follow its call. One whose call is not there stays where it is.
 
     Where several messages hold a call of that id, the result belongs to the last one before it.
     """
-    messages = input.get_list("messages") or []
+    messages = posted.messages
     moved = _misplaced(messages)
     if not moved:
-        return input
-    behind: dict[int, list[Any]] = {}
+        return posted
+    behind: dict[int, Messages] = {}
     for place, holder in moved.items():
         behind.setdefault(_end_of_results(messages, holder), []).append(messages[place])
-    after: list[Any] = []
+    after: Messages = []
     for place, message in enumerate(messages):
         if place not in moved:
             after.append(message)
         after += behind.get(place, ())
-    return input.replace(messages=after)
+    return posted.with_messages(after)
 
 
-def _misplaced(messages: list[Any]) -> dict[int, int]:
+def _misplaced(messages: Messages) -> dict[int, int]:
     """The places of the results that do not follow their calls, and those of the messages that hold these."""
     holders: dict[str, list[int]] = {}
-    for place, message in enumerate(messages):
-        for call in calls_of(message):
-            if (id := as_id(call.get("id"))) is not None:
+    for place, (head, _) in enumerate(messages):
+        if head.toolCalls:
+            for id in head.calls:
                 holders.setdefault(id, []).append(place)
     moved = {}
-    for place, message in enumerate(messages):
-        held_in = holders.get(as_id(message.get("toolCallId")) or "") if _is_result(message) else None
+    for place, (head, _) in enumerate(messages):
+        held_in = holders.get(head.toolCallId or "") if head.role == "tool" else None
         if held_in:
             holder = max((other for other in held_in if other < place), default=held_in[0])
             if not holder < place <= _end_of_results(messages, holder):
@@ -47,13 +44,9 @@ def _misplaced(messages: list[Any]) -> dict[int, int]:
     return moved
 
 
-def _end_of_results(messages: list[Any], holder: int) -> int:
+def _end_of_results(messages: Messages, holder: int) -> int:
     """The place of the last of the tool messages that follow a message; its own where none does."""
     end = holder
-    while end + 1 < len(messages) and _is_result(messages[end + 1]):
+    while end + 1 < len(messages) and messages[end + 1][0].role == "tool":
         end += 1
     return end
-
-
-def _is_result(message: Any) -> bool:
-    return isinstance(message, JsonObject) and message.get("role") == "tool"

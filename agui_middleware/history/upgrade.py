@@ -13,7 +13,8 @@ from agui_middleware.downgrades.input_lists import with_required_members
 from agui_middleware.downgrades.media_parts import binary_as_media
 from agui_middleware.downgrades.pieces import join_calls, join_texts
 from agui_middleware.downgrades.result_order import results_behind_calls
-from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
+from agui_middleware.protocol.json_object import MalformedEvent
+from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
 
 ORDER: Final[tuple[Upgrade, ...]] = (
@@ -40,16 +41,11 @@ def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
     strings `threadId` and `runId` and the list `messages`. All that is not upgraded keeps its bytes.
     """
     try:
-        input = before = JsonObject.of(body)
-        if not _is_run_agent_input(input):
+        posted = before = Posted.read(body)
+        if posted is None:
             return body
         for step in upgrades_for(client):
-            input = step(input)
+            posted = step(posted)
     except MalformedEvent:
         return body
-    return body if input is before else input.raw
-
-
-def _is_run_agent_input(input: JsonObject) -> bool:
-    ids = (input.get("threadId"), input.get("runId"))
-    return all(isinstance(id, str) for id in ids) and input.get_list("messages") is not None
+    return body if posted is before else posted.raw
