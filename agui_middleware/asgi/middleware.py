@@ -4,9 +4,11 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import ParamSpec
 
+import anyio
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agui_middleware.asgi.keep_alive import Sleep
 from agui_middleware.asgi.posted_input import PostedInput, is_upgraded
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.asgi.responder import Responder
@@ -62,6 +64,7 @@ class AGUIMiddleware:
         named = _checked(filters or {})
         self._filters = [_resolve(index, route, named) for index, route in enumerate(self._routes)]
         self._plans: dict[tuple[int, ClientVersion | None], Plan] = {}  # as many as there are routes and releases
+        self._sleep: Sleep = anyio.sleep  # tests have a clock of their own
         self._warned: set[str] = set()  # what was said once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +108,10 @@ class AGUIMiddleware:
             return AsyncRewriter(plan, context, write, limit, sniff=route is _EVERY_PATH, verify=debug)
 
         vary = self.settings.headers if route.client is None and self._identify is None else []
-        responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, route.hides)
+        keep_alive = self.settings.keep_alive if route.keep_alive is None else route.keep_alive
+        responder = Responder(
+            send, choose_plan, make_stream, vary, self._report_compressed, route.hides, keep_alive, self._sleep
+        )
         try:
             await responder.run(self.app, inner, incoming)
         finally:

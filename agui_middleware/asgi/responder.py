@@ -9,6 +9,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.asgi import headers
+from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive, Sleep
 from agui_middleware.asgi.lock import Lock
 from agui_middleware.config.plan import Plan
 from agui_middleware.protocol.errors import WIRE_FAULTS
@@ -31,6 +32,7 @@ class Responder:
     - `make_stream` gives the stream of a plan, writing to the function it is handed.
     - `vary` names the request headers that decided.
     - `on_compressed` is told the content coding of a response that could not be read, and passes.
+    - `keep_alive`: seconds of silence after which a comment is written; 0 for never. `sleep` waits, see `anyio.sleep`.
     """
 
     def __init__(
@@ -41,6 +43,8 @@ class Responder:
         vary: Sequence[str],
         on_compressed: Callable[[str], None],
         hides: bool,
+        keep_alive: float,
+        sleep: Sleep,
     ) -> None:
         self._send = send
         self._choose_plan = choose_plan
@@ -52,12 +56,19 @@ class Responder:
         self._stream: AsyncRewriter | None = None  # None: the response passes as it is
         self._rewriter: Rewriter | None = None  # of the stream, where no filter may await
         self._lock = Lock()
+        # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
+        # for as long as it likes, and comments are to go out meanwhile.
+        self._writing = Lock()
+        self._keep_alive = KeepAlive(keep_alive, self._ping, sleep)
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
         self._left = False  # the app has returned
 
     async def run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
+        await self._keep_alive.run(lambda: self._run(app, scope, receive))
+
+    async def _run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
 
         async def receive_until_over() -> Message:
             if self._over:
@@ -87,14 +98,19 @@ class Responder:
             if self._stream is None:
                 return self._send_unread(message)
             body, more, rewriter = message.get("body", b""), message.get("more_body", False), self._rewriter
-            if rewriter is None or not more or type(body) is not bytes or self._lock.locked or self._over:
+            busy = self._lock.locked or self._writing.locked
+            if rewriter is None or not more or type(body) is not bytes or busy or self._over:
                 return self._in_turn(self._feed, body, more, self._stream)
             written = rewriter.feed(body)
             if written is body:
+                self._keep_alive.wrote = True
                 return self._send(message)
-            if rewriter.ended:
+            if rewriter.chain.ended:
                 return self._in_turn(self._write_last, written, self._stream)
-            return self._write(written) if written else _send_nothing()
+            if not written:
+                return _send_nothing()
+            self._keep_alive.wrote = True
+            return self._send({**message, "body": written})
         if kind == "http.response.start":
             return self._start(message)
         if self._stream is not None and kind in headers.UNREAD_EXTENSIONS:
@@ -163,6 +179,8 @@ class Responder:
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = stream = self._make_stream(plan, self._write)
         self._started = True
+        if plan.reads_comments:
+            self._keep_alive.start()
         await stream.start()
         self._rewriter = None if stream.awaits else stream.rewriter
 
@@ -242,12 +260,29 @@ class Responder:
         finally:
             self._lock.release()
 
-    def _write(self, data: bytes) -> Awaitable[None]:
-        return self._send({"type": "http.response.body", "body": data, "more_body": True})
+    async def _write(self, data: bytes) -> None:
+        await self._send_alone({"type": "http.response.body", "body": data, "more_body": True})
 
     async def _end(self) -> None:
         self._over = True
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._send_alone({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_alone(self, message: Message) -> None:
+        await self._writing.acquire()
+        try:
+            self._keep_alive.wrote = True
+            await self._send(message)
+        finally:
+            self._writing.release()
+
+    async def _ping(self) -> bool:
+        """Write a comment, unless something is being written, or may end within a frame. Return whether to come again."""
+        if self._over or self._gone:
+            return False
+        stream = self._stream
+        if stream is not None and stream.rewriter.settled and not self._writing.locked:
+            await self._write(COMMENT)
+        return True
 
 
 async def _send_nothing() -> None:

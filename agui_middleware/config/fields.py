@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
+    Field,
     ModelWrapValidatorHandler,
     PlainValidator,
     StringConstraints,
@@ -40,6 +41,7 @@ def _release_or_current(value: Any) -> ClientVersion | str:
 Release = Annotated[ClientVersion | str, PlainValidator(_release)]
 ReleaseOrCurrent = Annotated[ClientVersion | str, PlainValidator(_release_or_current)]
 FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(referenced)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
 Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
 

@@ -22,6 +22,8 @@ class Plan(NamedTuple):
     composition: Composition
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
+    reads_comments: bool = True
+    """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
 
     @property
     def rewrites(self) -> bool:

@@ -22,6 +22,7 @@ from agui_middleware.config.fields import (
     Method,
     Release,
     ReleaseOrCurrent,
+    Seconds,
     Visibility,
 )
 
@@ -42,6 +43,7 @@ class Route(ExplainedModel, BaseModel):
       everything else.
     - `client`: the release of @ag-ui/client that reads this route, whatever a request says.
     - `default_client`: the release of a client that does not say, or `current`; by default that of the settings.
+    - `keep_alive`: seconds of silence after which a comment is written, 0 for never; by default that of the settings.
     - `enabled`: off, the path is left alone.
     """
 
@@ -54,6 +56,7 @@ class Route(ExplainedModel, BaseModel):
     filters: list[FilterReference] = []
     client: Release | None = None
     default_client: ReleaseOrCurrent | None = None
+    keep_alive: Seconds | None = None
     enabled: bool = True
     _matcher: StarletteRoute = PrivateAttr()
     _loose: StarletteRoute = PrivateAttr()

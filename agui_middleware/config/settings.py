@@ -17,7 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent
+from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent, Seconds
 from agui_middleware.config.routes import Route
 
 
@@ -32,6 +32,8 @@ class Settings(ExplainedModel, BaseSettings):
     - `max_request_bytes`: the size of a posted conversation that is read and upgraded for an agent of today. A larger one
       passes as it is.
     - `fix_framing`: write what every client reads (LF, `data: ` on one line) also where there is nothing to rewrite.
+    - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that nothing on
+      the way takes the stream for dead. 0: never.
     - `warn`: log what a client loses, once a response and shape.
     - `debug`: raise where a filter changed a nested value of an event in place, which never goes out.
 
@@ -54,6 +56,7 @@ class Settings(ExplainedModel, BaseSettings):
     max_event_bytes: PositiveInt = 10 * 1024 * 1024  # what 1.0.0 allows an unfinished frame
     max_request_bytes: PositiveInt = 10 * 1024 * 1024
     fix_framing: bool = True
+    keep_alive: Seconds = 15
     warn: bool = True
     debug: bool = False
 

@@ -36,7 +36,8 @@ def join_calls(posted: Posted) -> Posted:
     """
     joined = _joined(posted, texts=False)
     ids = [id for head, _ in joined.messages if head.toolCalls for id in head.calls]
-    return joined if len(set(ids)) == len(ids) else _with_whole_calls(joined)
+    whole = joined if len(set(ids)) == len(ids) else _with_whole_calls(joined)
+    return joined if whole is joined else results_behind_calls(whole)  # that of a piece follows the whole call
 
 
 def _joined(posted: Posted, *, texts: bool) -> Posted:

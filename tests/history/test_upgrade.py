@@ -286,6 +286,11 @@ def test_pieces_are_joined_before_their_results_are_placed() -> None:
     assert upgraded(BEFORE_ORDER, *before) == [calls("a", call("c", '{"a":1}')), before[3], before[1]]
 
 
+def test_the_result_of_a_piece_follows_the_whole_call_also_where_results_have_their_order() -> None:
+    before = [calls("a", call("c", '{"a":')), text("m", "hi"), calls("c", call("c", "1}")), result("r", "c")]
+    assert upgraded("0.0.57", *before) == [calls("a", call("c", '{"a":1}')), before[3], before[1]]
+
+
 # Members, and what survives.
 
 
