@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from agui_middleware.downgrades.result_order import results_behind_calls
 from agui_middleware.protocol.event import JsonObject, as_id
 from agui_middleware.protocol.json_object import UNDECODABLE
 from agui_middleware.protocol.messages import calls_of
