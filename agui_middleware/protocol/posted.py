@@ -122,5 +122,5 @@ def head_of(raw: bytes) -> MessageHead:
         if raw[:1] != b"{":
             return MessageHead()
         message = JsonObject.of(raw)
-        ids = [as_id(message.get(name)) for name in ("id", "role", "toolCallId")]
-        return MessageHead(*ids, [CallHead(as_id(call.get("id"))) for call in calls_of(message)])
+        id, role, result_of = (as_id(message.get(name)) for name in ("id", "role", "toolCallId"))
+        return MessageHead(id, role, result_of, [CallHead(as_id(call.get("id"))) for call in calls_of(message)])
