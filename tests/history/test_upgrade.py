@@ -341,6 +341,12 @@ def test_elements_that_are_not_messages_stay() -> None:
     assert upgraded(OLDEST, *before, result("r", "c"))[:-2] == before[:-1]
 
 
+def test_an_element_that_only_names_a_binary_part_stays_beside_one() -> None:
+    odd: Any = ["binary"]
+    message = user("u", [{"type": "binary", "mimeType": "image/png", "id": "f"}])
+    assert upgraded(LAST_OLD, odd, message)[0] == odd
+
+
 @pytest.mark.parametrize(
     "body",
     [
