@@ -47,7 +47,7 @@ def edit_posted_binaries(posted: Posted, edit: Callable[[JsonObject], JsonObject
         return edit(part) if part.get("type") == "binary" else part
 
     def edit_message(message: JsonObject) -> JsonObject:
-        return edit_elements(message, "content", edit_binary)
+        return edit_elements(message, "content", edit_binary, containing=b'"binary"')
 
     return posted.edit(edit_message, containing=b'"binary"')
 
