@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from starlette.types import Scope
+
 Headers = list[tuple[bytes, bytes]]
 
 DOWNGRADE = b"x-ag-ui-downgrade"
@@ -16,7 +18,8 @@ _MEDIA_TYPE = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
 _WITHOUT_BODY = frozenset({204, 205, 304})
 _WILDCARDS = frozenset({b"*/*", b"application/*"})
 # They describe the bytes that the app wrote; a server or a cache would hold the rewritten ones against them.
-_OF_THE_BODY = frozenset({b"content-length", b"etag", b"content-md5", b"digest", b"repr-digest", b"accept-ranges"})
+_DIGESTS = (b"content-md5", b"digest", b"content-digest", b"repr-digest")
+_OF_THE_BODY = frozenset({b"content-length", b"etag", b"accept-ranges", *_DIGESTS})
 # With these a client asks for bytes that cannot be read here: compressed, or from their middle on.
 _SHAPES_THE_BODY = frozenset({b"accept-encoding", b"range", b"if-range"})
 
@@ -55,6 +58,27 @@ def content_coding(headers: Headers) -> str | None:
     """The content coding, such as `gzip`, if there is one."""
     codings = [value.strip().lower() for name, value in headers if name == b"content-encoding"]
     return next((coding.decode("latin-1") for coding in codings if coding not in (b"", b"identity")), None)
+
+
+def is_plain_json(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a request's body is JSON and not compressed."""
+    headers = [(name.lower(), value) for name, value in fields]
+    types = _media_types(headers)
+    json = len(types) == 1 and all(type == b"application/json" or type.endswith(b"+json") for type in types)
+    return json and content_coding(headers) is None
+
+
+def expects_continue(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a client sends the body only once it is asked for it (RFC 9110, 10.1.1)."""
+    return any(name.lower() == b"expect" and value.strip().lower() == b"100-continue" for name, value in fields)
+
+
+def with_length(scope: Scope, length: int | None) -> Scope:
+    """A copy of an HTTP scope whose body has another length, or one that is not known yet."""
+    described = (b"content-length", b"transfer-encoding", *_DIGESTS)
+    fields = [(name, value) for name, value in scope.get("headers", ()) if name.lower() not in described]
+    framing = (b"transfer-encoding", b"chunked") if length is None else (b"content-length", b"%d" % length)
+    return {**scope, "headers": [*fields, framing]}
 
 
 def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | None) -> Headers:

@@ -11,6 +11,7 @@ from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
 from agui_middleware.asgi.endpoint import Endpoint, as_app
 from agui_middleware.asgi.keep_alive import Sleep
+from agui_middleware.asgi.posted_input import PostedInput, is_upgraded
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
@@ -102,12 +103,17 @@ class AGUIMiddleware:
         if self._watches and certain and client is None and route.client is None and route.default_client is None:
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
+        incoming = receive if certain else body.receive
+        if is_upgraded(scope, client):
+            posted = PostedInput(decision.inner, incoming, self.settings.max_request_bytes, lambda: decision.choice.client)
+            await posted.read()
+            decision.inner, incoming = posted.scope, posted.receive
         vary = self.settings.headers if route.client is None and self._identify is None else []
         choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope)
         keep_alive = self.settings.keep_alive if route.keep_alive is None else route.keep_alive
         responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision, keep_alive, self._sleep)
         try:
-            await responder.run(self.app, decision.inner, receive if certain else body.receive)
+            await responder.run(self.app, decision.inner, incoming)
         finally:
             decision.freeze()
 

@@ -26,6 +26,8 @@ class Settings(ExplainedModel, BaseSettings):
     - `headers`: request headers, and query parameters of the same names, in which a client may name its release.
     - `default_client`: the release of a client that does not name one, or `current`.
     - `max_event_bytes`: the largest event, and the most that filters may hold back for one response, in bytes.
+    - `max_request_bytes`: the largest posted conversation that is read and upgraded for an agent of today, in bytes. A
+      larger one passes as it is.
     - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
     - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
       nothing on the way takes the stream for dead. 0: never.
@@ -45,6 +47,7 @@ class Settings(ExplainedModel, BaseSettings):
     headers: list[HeaderName] = ["x-ag-ui-client-version"]
     default_client: ReleaseOrCurrent = "current"
     max_event_bytes: PositiveInt = MAX_EVENT_BYTES
+    max_request_bytes: PositiveInt = 10 * 1024 * 1024
     fix_framing: bool = True
     keep_alive: Seconds = 15
     warn: bool = True

@@ -1,9 +1,14 @@
 """The rows of the table of downgrades, and the ways in which a conversation may end differently for an older release."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
 from agui_middleware.filters.contract import Filter
+from agui_middleware.protocol.posted import Posted
+
+Upgrade = Callable[[Posted], Posted]
+"""Takes a posted RunAgentInput, and returns the same object where it has nothing to change."""
 
 
 class Difference(StrEnum):
@@ -72,6 +77,8 @@ class Downgrade(NamedTuple):
     """The filter changes nothing: it only reports the loss."""
     after: tuple[After, ...] = ()
     """The rows whose output this one has to read. All other pairs may be swapped without changing a byte."""
+    upgrade: Upgrade | None = None
+    """The reverse, for the conversation that such a client posts, so far as the posted body alone tells."""
 
     @property
     def rewrites(self) -> bool:

@@ -47,7 +47,7 @@ def test_defaults() -> None:
     assert settings.routes == []
     assert settings.headers == ["x-ag-ui-client-version"]
     assert settings.default_client == "current"
-    assert settings.max_event_bytes == 10 * 1024 * 1024
+    assert settings.max_event_bytes == settings.max_request_bytes == 10 * 1024 * 1024
     assert (settings.fix_framing, settings.warn, settings.debug) == (True, True, False)
 
 
@@ -253,6 +253,7 @@ def test_releases_may_be_given_as_such() -> None:
         ({"headers": [""]}, "headers.0", "should match pattern"),
         ({"headers": "x"}, "headers", "valid list"),
         ({"max_event_bytes": 0}, "max_event_bytes", "greater than 0"),
+        ({"max_request_bytes": 0}, "max_request_bytes", "greater than 0"),
         ({"max_event_bytes": "much"}, "max_event_bytes", "valid integer"),
         ({"fix_framing": "perhaps"}, "fix_framing", "valid boolean"),
         ({"unadvertized": "0.0.58"}, "unadvertized", "allowed: routes, headers, default_client,"),

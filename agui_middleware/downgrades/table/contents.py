@@ -4,16 +4,16 @@ A row belongs here where the event or message itself is enough to tell what an o
 """
 
 from agui_middleware.downgrades.activities import without_activities
-from agui_middleware.downgrades.binary_parts import binary_parts_as_media
+from agui_middleware.downgrades.binary_parts import binary_parts_as_media, posted_media
 from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.empty_state import with_empty_state
 from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
 from agui_middleware.downgrades.encrypted_values import without_encrypted_values
 from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.input_echo import report_input_echo
-from agui_middleware.downgrades.input_lists import with_input_lists
+from agui_middleware.downgrades.input_lists import with_input_lists, with_required_members
 from agui_middleware.downgrades.interrupts import report_interrupts
-from agui_middleware.downgrades.media_parts import media_parts_as_binary
+from agui_middleware.downgrades.media_parts import binary_as_media, media_parts_as_binary
 from agui_middleware.downgrades.names import report_names
 from agui_middleware.downgrades.outcomes import readable_outcomes
 from agui_middleware.downgrades.patch_operations import without_unknown_patch_operations
@@ -67,6 +67,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         "keeps the content parts from before media had a kind, which 1.0.0 turns into media parts",
         broken_since="0.0.41",
         differences=(Difference.BINARY_HANDLES,),
+        upgrade=posted_media,
     ),
     Downgrade(
         "file-sources",
@@ -104,6 +105,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         with_input_lists,
         "rejects an input echo without `tools` or `context`",
         broken_since="0.0.41",
+        upgrade=with_required_members,
     ),
     Downgrade(
         "interrupts",
@@ -121,6 +123,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         loss="what a part says about its media, the file name apart",
         broken_since="0.0.41",
         differences=(Difference.MEDIA_AS_BINARY,),
+        upgrade=binary_as_media,
     ),
     Downgrade(
         "names",
@@ -180,6 +183,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         "rejects a user message that is a list of content parts",
         loss="all but the text of a user message",
         differences=(Difference.USER_TEXT,),
+        upgrade=posted_media,
     ),
     Downgrade(
         "input-echo",
@@ -189,6 +193,7 @@ CONTENTS: tuple[Downgrade, ...] = (
         loss="messages that only an input echo brings",
         differences=(Difference.WITHOUT_ECHO,),
         reports_only=True,
+        upgrade=with_required_members,
     ),
     Downgrade(
         "thinking-events",

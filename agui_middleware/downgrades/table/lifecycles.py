@@ -10,6 +10,7 @@ from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.empty_deltas import without_empty_deltas
 from agui_middleware.downgrades.lost_parents import without_lost_parents
 from agui_middleware.downgrades.null_parents import without_null_parents
+from agui_middleware.downgrades.pieces import join_calls, join_texts
 from agui_middleware.downgrades.raw_chunks import fill_raw_chunks
 from agui_middleware.downgrades.reasoning_as_thinking import reasoning_as_thinking
 from agui_middleware.downgrades.reopened_calls import without_reopened_calls
@@ -138,6 +139,7 @@ LIFECYCLES: tuple[Downgrade, ...] = (
                 "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
             ),
         ),
+        upgrade=join_calls,
     ),
     Downgrade(
         "null-parents",
@@ -183,5 +185,6 @@ LIFECYCLES: tuple[Downgrade, ...] = (
                 "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
             ),
         ),
+        upgrade=join_texts,
     ),
 )

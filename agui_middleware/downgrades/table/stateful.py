@@ -7,6 +7,7 @@ A row belongs here where it has to see exactly what such a client sees, and so w
 from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.interleaving import without_interleaving
 from agui_middleware.downgrades.nested_steps import without_nested_steps
+from agui_middleware.downgrades.pieces import join_texts
 from agui_middleware.downgrades.predicted_state import without_predicted_state
 from agui_middleware.downgrades.several_runs import join_several_runs
 from agui_middleware.downgrades.text_roles import with_assistant_text_roles
@@ -84,5 +85,6 @@ STATEFUL: tuple[Downgrade, ...] = (
             After("several-runs", "the end of a run, unless it is dropped, lets out what waits"),
             After("text-roles", "a text that is dropped must not keep anything waiting"),
         ),
+        upgrade=join_texts,
     ),
 )

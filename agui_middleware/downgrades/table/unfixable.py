@@ -4,6 +4,7 @@ These rows have no filter. They record what becomes of the feature, so that user
 """
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.result_order import results_behind_calls
 
 UNFIXABLE: tuple[Downgrade, ...] = (
     Downgrade(
@@ -37,6 +38,7 @@ UNFIXABLE: tuple[Downgrade, ...] = (
         "keeps the reasoning that it holds, whatever a snapshot says of it",
         broken_since="0.0.50",
         differences=(Difference.OTHER_REASONING, Difference.RESULTS_LAST),
+        upgrade=results_behind_calls,
     ),
     Downgrade(
         "snapshot-order",
@@ -51,6 +53,7 @@ UNFIXABLE: tuple[Downgrade, ...] = (
         None,
         "appends a tool's result to its messages, wherever its call stands",
         differences=(Difference.RESULTS_LAST,),
+        upgrade=results_behind_calls,
     ),
     Downgrade(
         "part-members",
