@@ -30,8 +30,8 @@ class Settings(ExplainedModel, BaseSettings):
     - `default_client`: the release of a client that does not say, or `current`.
     - `max_event_bytes`: the size of one event, and of all that filters hold back for one response.
     - `fix_framing`: write what every client reads (LF, `data: ` on one line) also where there is nothing to rewrite.
-    - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that nothing on
-      the way takes the stream for dead. 0: never.
+    - `keep_alive`: seconds; after so long without a byte, and at most a quarter more, a comment is written, so that no proxy
+      on the way closes the stream as idle. 0: never.
     - `warn`: log what a client loses, once a response and shape.
     - `debug`: raise where a filter changed a nested value of an event in place, which never goes out.
 
