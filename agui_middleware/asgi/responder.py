@@ -105,12 +105,12 @@ class Responder:
             if written is body:
                 self._keep_alive.wrote = True
                 return self._send(message)
-            if rewriter.ended:
+            if rewriter.chain.ended:
                 return self._in_turn(self._write_last, written, self._stream)
             if not written:
                 return _send_nothing()
             self._keep_alive.wrote = True
-            return self._send({"type": "http.response.body", "body": written, "more_body": True})
+            return self._send({**message, "body": written})
         if kind == "http.response.start":
             return self._start(message)
         if self._stream is not None and kind in headers.UNREAD_EXTENSIONS:

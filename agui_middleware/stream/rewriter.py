@@ -78,10 +78,17 @@ class Rewriter:
             self._take([Frame(chunk[6:-2])])
             return self.written()
         left = self.chain.walk(event)
-        if left is event and not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
-            return chunk
-        if left is not None:
-            self.chain.leave(left)
+        if left is None:
+            return self.written()
+        if not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
+            if left is event:
+                return chunk
+            if left.fields is None:
+                try:
+                    return b"data: %b\n\n" % left.raw
+                except Exception:
+                    pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
+        self.chain.leave(left)
         return self.written()
 
     def finish(self, complete: bool = True) -> bytes:
