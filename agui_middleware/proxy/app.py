@@ -30,9 +30,9 @@ class Proxy:
 
     Nothing is buffered, decoded, retried or followed. A redirect to the upstream's own address becomes one to the proxy's.
     When the client disconnects, the upstream's connection is closed. If the upstream does not answer, the client gets
-    502, or 504 after a timeout; a response that the upstream breaks off raises `UpstreamAborted` into the server, which breaks off
-    too. WebSockets are refused. A path that servers read in different ways (`..`, `\\`, two slashes first, control
-    characters) is refused with 400: a route that looks at paths could read another one than the upstream.
+    502, or 504 after a timeout; a response that the upstream breaks off raises `UpstreamAborted` into the server, which
+    breaks off too. WebSockets are refused. A path that servers read in different ways (`..`, `\\`, two slashes first,
+    control characters) is refused with 400: a route that looks at paths could read another one than the upstream.
 
     Connections are kept, for one event loop, and closed when a server's lifespan ends, or by `aclose()`. Raises `ValueError`
     where `upstream` is no such URL.
