@@ -77,9 +77,9 @@ class KeepAlive:
                 silent = 0 if self.wrote else silent + 1
                 self.wrote = False
                 if silent >= CHECKS:
-                    silent = 0
                     if not await self._pinged():
                         return
+                    silent, self.wrote = 0, False  # the comment is the last that was written
 
     async def _pinged(self) -> bool:
         """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""

@@ -76,10 +76,10 @@ def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path
 
 def _quietly(app: ASGIApp) -> ASGIApp:
     """Spares the log a traceback for each upstream that breaks off: a server breaks off too where a response has no end."""
-    from agui_middleware.proxy import UpstreamBrokeOff
+    from agui_middleware.proxy import UpstreamAborted
 
     async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
-        with suppress(UpstreamBrokeOff):
+        with suppress(UpstreamAborted):
             await app(scope, receive, send)
 
     return quiet

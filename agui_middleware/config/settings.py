@@ -30,7 +30,7 @@ class Settings(ExplainedModel, BaseSettings):
       larger one passes as it is.
     - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
     - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
-      nothing on the way takes the stream for dead. 0: never.
+      no proxy on the way closes the stream as idle. 0: never.
     - `warn`: log what a client loses.
     - `debug`: raise an error where a filter changed a nested value of an event in place, which never goes out.
 
