@@ -59,12 +59,16 @@ _NAME: Final = _optional("name", since="0.0.48")
 _PARENT: Final = {"parentMessageId": Since("0.0.58", Optional(STRING, or_null=True), Optional(STRING))}
 
 
+_FALSY: Final = (None, False, 0.0, "")
+"""What JavaScript takes for false; an empty list or object it does not."""
+
+
 class LegacyPart(ObjectOf):
     """A `binary` part as 1.0.0 reads it: with data, or else a URL, it becomes a media part; without, it is left out."""
 
     def fault(self, value: object, path: str) -> Fault | None:
         assert isinstance(value, dict)  # the tag was read from it
-        place = next((name for name in ("data", "url") if value.get(name)), None)
+        place = next((name for name in ("data", "url") if value.get(name) not in _FALSY), None)
         if place is None or not isinstance(value.get("mimeType"), str):
             return SKIPPED
         return STRING.fault(value[place], f"{path}.{place}")

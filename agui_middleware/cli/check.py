@@ -70,9 +70,9 @@ def _members_of(finding: Finding) -> dict[str, Any]:
     return {
         "event": finding.place + 1,
         "type": type,
-        "shape": finding.shape,
-        "why": finding.why,
-        "since": finding.since,
+        "shape": finding.feature,
+        "why": finding.reason,
+        "since": finding.fixed_in,
     }
 
 
@@ -94,8 +94,8 @@ def as_text(report: Report) -> Iterator[str]:
 
 def _line(finding: Finding) -> str:
     type = "" if finding.event is None else f", {finding.event.type}"
-    since = "" if finding.since is None else f" (from {finding.since} on it is read)"
-    return f"event {finding.place + 1}{type}: {finding.shape}: such a release {finding.why}{since}"
+    since = "" if finding.fixed_in is None else f" (from {finding.fixed_in} on it is read)"
+    return f"event {finding.place + 1}{type}: {finding.feature}: such a release {finding.reason}{since}"
 
 
 def _effect_lines(report: Report) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _effect_lines(report: Report) -> Iterator[str]:
         yield f"The middleware would end the run with RUN_ERROR: {report.failure['message']}"
     if report.effect is None:
         return
-    if any(finding.shape == "framing" for finding in (*report.refused, *report.misread)):
+    if any(finding.feature == "framing" for finding in (*report.refused, *report.misread)):
         yield "The middleware would put the framing right."
     if not report.effect.changes:
         yield "The middleware would leave every event as it is."

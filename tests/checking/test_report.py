@@ -5,7 +5,6 @@ import pytest
 from agui_middleware import ClientVersion
 from agui_middleware.checking import Finding, Report, Unreadable, Verdict, check
 from agui_middleware.checking.misreadings import MISREAD_AS_CHANGED
-from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED, VERIFIED_AS_CHANGED
 from agui_middleware.downgrades import DOWNGRADES
 from agui_middleware.testing import encode_events
 from tests.notation import stream
@@ -18,7 +17,7 @@ async def report_on(events: str, release: str, visibility: str = "auto") -> Repo
 
 
 def told(findings: list[Finding]) -> list[tuple[int, str]]:
-    return [(finding.place, finding.shape) for finding in findings]
+    return [(finding.place, finding.feature) for finding in findings]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def test_the_refused_event_is_the_one_at_which_the_run_ends(client: StartC
     refused = []
     for case in CASES[::4]:
         findings = await refused_by(release, case)
-        if findings and findings[0].shape != "framing":
+        if findings and findings[0].feature != "framing":
             refused.append((case, events_in(case.run.stream), findings[0].place))
     before = client(release).read_many(sent(events[:place], case) for case, events, place in refused)
     behind = client(release).read_many(sent(events[: place + 1], case) for case, events, place in refused)
