@@ -1,14 +1,17 @@
 """A recorded stream through a plan, without a server."""
 
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Sequence
 from typing import overload
 
 from agui_middleware.config.plan import make_plan
 from agui_middleware.config.settings import Settings
-from agui_middleware.filters.contract import Context, Filter, Loss, logger
+from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
-from agui_middleware.stream.rewriter import Stream
+from agui_middleware.stream.async_rewriter import AsyncRewriter
+
+logger: logging.Logger = logging.getLogger("agui_middleware.loss")
 
 
 @overload
@@ -68,7 +71,7 @@ class Recording:
         plan = make_plan(None if client is None else nearest_release(client), visibility, filters=filters)
         limit = Settings.model_fields["max_event_bytes"].default
         self._written: list[bytes] = []
-        self._stream = Stream(plan, Context(plan.client, on_loss=_log_loss), self._write, limit)
+        self._stream = AsyncRewriter(plan, Context(plan.client, on_loss=_log_loss), self._write, limit)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """What each of `chunks` becomes."""
