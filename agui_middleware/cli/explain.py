@@ -18,9 +18,11 @@ def explain(release: ClientVersion | None) -> None:
         click.echo("A client that is newer than every release known here reads everything: nothing is changed.")
         return
     counts_as = "" if client == release else f", which counts as {client}"
-    click.echo(f"@ag-ui/client {release}{counts_as}: {len(rows)} shapes are changed, in this order.")
+    changed = sum(row.filter is not None for row in rows)
+    unchanged = f"; {len(rows) - changed} more cannot be changed for it" if changed < len(rows) else ""
+    click.echo(f"@ag-ui/client {release}{counts_as}: {changed} features are changed, in this order{unchanged}.")
     for row in rows:
-        click.echo(f"\n{row.name} (read from {row.fixed_in} on)")
+        click.echo(f"\n{row.name} (read from {row.fixed_in} on{'' if row.filter else '; not changed'})")
         click.echo(f"  A release before {row.fixed_in} {row.symptom}.")
         click.echo(f"  Lost: {row.loss}." if row.loss else "  Nothing is lost.")
     if client < TOLERANT:
