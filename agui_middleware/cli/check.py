@@ -39,6 +39,6 @@ def check(file: IO[bytes], client: ClientVersion | None, visibility: str, as_jso
     with standard_streams():
         report = anyio.run(check_recording, file.read(), client, visibility)
         if not report.events:
-            exit_unreadable("there is nothing to read: it holds no AG-UI event")
+            exit_unreadable("there is nothing to read: no AG-UI event was found")
         click.echo(json.dumps(as_members(report)) if as_json else "\n".join(map(escaped, as_text(report))))
     sys.exit(0 if report.verdict is Verdict.READ else 1)

@@ -8,7 +8,7 @@ from agui_middleware.checking import Finding, Report, Verdict
 from agui_middleware.checking.effect import Effect
 from agui_middleware.protocol.releases import RELEASES
 
-_VERBS: Final = {Verdict.READ: "reads", Verdict.MISREAD: "misreads", Verdict.REFUSED: "rejects"}
+_VERBS: Final = {Verdict.READ: "reads", Verdict.MISREAD: "misreads", Verdict.REFUSED: "refuses"}
 
 
 def as_members(report: Report) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def as_text(report: Report) -> Iterator[str]:
     if report.refused:
         first, *rest = report.refused
         yield ""
-        yield f"It rejects {_finding_line(first)}"
+        yield f"It refuses {_finding_line(first)}"
         yield from (f"Without that, {_finding_line(finding)}" for finding in rest)
     if report.misread:
         yield ""

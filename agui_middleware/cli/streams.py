@@ -4,13 +4,13 @@ A closed pipe is no reason for a traceback, nor for the exit status of a verdict
 read a stream, so click's own status for a broken pipe, 1 too, would be mistaken for that.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
 import click
-from click.utils import PacifyFlushWrapper
 
 if TYPE_CHECKING:  # generic in the newest click only
     BinaryFile = click.ParamType[IO[bytes]]
@@ -45,7 +45,8 @@ def standard_streams() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        sys.stdout = PacifyFlushWrapper(sys.stdout)  # type: ignore[assignment]  # click's, for the flush at exit
+        # What is buffered is flushed once more at exit, which would raise again and print a warning.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(UNREADABLE)
     except OSError as error:
         exit_unreadable(str(error))

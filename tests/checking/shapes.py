@@ -18,6 +18,7 @@ MESSAGES = [
 NEWER_MESSAGES = [
     {"id": "u0", "role": "user", "content": [{"type": "text", "text": "a", "id": "p", "metadata": {}}]},
     {"id": "u1", "role": "user", "content": [{"type": "image", "source": SOURCE, "metadata": {}}]},
+    {"id": "u3", "role": "user", "content": [{"type": "image", "source": {"type": "file", "value": "f"}}]},
     {"id": "u2", "role": "user", "content": [{"type": "binary", "mimeType": "image/png", "data": "aGk=", "id": "b"}]},
     {"id": "y0", "role": "activity", "activityType": "plan", "content": {"a": 1}},
     {"id": "r0", "role": "reasoning", "content": "a"},

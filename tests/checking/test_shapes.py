@@ -64,7 +64,7 @@ async def reports(release: ClientVersion) -> dict[str, Report]:
     return {name: report for name, report in found.items() if report.verdict is not Verdict.READ}
 
 
-@pytest.mark.parametrize("release", ["0.0.27", "0.0.36", "0.0.58", "1.0.0"])
+@pytest.mark.parametrize("release", ["0.0.36", "0.0.58", "1.0.0"])
 async def test_the_middleware_helps_where_it_is_said_to_and_nowhere_else(
     client: StartClient, release: str, caplog: pytest.LogCaptureFixture
 ) -> None:
