@@ -25,9 +25,7 @@ _ABOUT: Final = {
     ),
     "ACTIVITY_DELTA": ("activity", "messageId"),
 }
-_STARTS: Final = frozenset(
-    {"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_START", "REASONING_MESSAGE_START"}
-)
+_STARTS: Final = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_START", "REASONING_MESSAGE_START"})
 
 Owners = dict[str, str | None]
 

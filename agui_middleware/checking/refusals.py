@@ -61,7 +61,9 @@ def _first_of_each_kind(events: Sequence[Event], found: Iterator[Refused]) -> It
             yield Refused(place, refusal)
 
 
-_ONE_KIND: Final = frozenset({"chunks", "interleaving", "several-runs", "runs-after-error", "nested-steps", "subagents"})
+_ONE_KIND: Final = frozenset(
+    {"chunks", "interleaving", "several-runs", "runs-after-error", "nested-steps", "subagents"}
+)
 """What is reported once: one such event brings others of its kind with it."""
 
 

@@ -160,7 +160,7 @@ async def test_a_recording_without_an_event_has_no_events() -> None:
 # Rows that `check` never names: the release merely does not keep, or does not show, what they are about, or does not know
 # an event type of theirs, which is reported as `unknown-types`.
 UNNAMED = {
-    *("activities", "activity-authority", "encrypted-value-types", "encrypted-values", "input-echo", "interrupts"),
+    *("activity-authority", "encrypted-value-types", "encrypted-values", "input-echo", "interrupts"),
     *("metadata", "names", "part-members", "protocol-1.1", "protocol-version", "reasoning", "removed-activities"),
     *("removed-reasoning", "result-order", "results", "snapshot-order", "thinking-events", "tool-errors"),
 }

@@ -35,9 +35,7 @@ def rejects(recording: bytes, release: ClientVersion) -> bool:
     items = items_in(recording)
     framed = framing(recording, release, items)
     reader = Reader(release)
-    taken = [
-        reader.take(Received(item.event)) for item in items if item.event and item.place not in framed.unread
-    ]
+    taken = [reader.take(Received(item.event)) for item in items if item.event and item.place not in framed.unread]
     return bool(framed.refused or any(taken) or (taken and reader.finish()))
 
 
