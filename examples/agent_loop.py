@@ -29,8 +29,8 @@ from agui_middleware.agent_events import (
     TurnUsage,
     Usage,
     agent_endpoint,
-    inside,
-    together,
+    merge,
+    nested_events,
 )
 
 PACE = 0.05
@@ -45,7 +45,7 @@ async def agent(request: RunAgentInput) -> AsyncIterator[AgentEvent]:
     yield ToolCall(id="call-1", name="research", input={"city": "Rome"})
     yield ToolCall(id="call-2", name="research", input={"city": "Oslo"})
     yield TurnUsage(usage=Usage(model="example", input_tokens=120, output_tokens=30))
-    researchers = together(inside("research", "call-1", rome()), inside("research", "call-2", oslo()))
+    researchers = merge(nested_events("research", "call-1", rome()), nested_events("research", "call-2", oslo()))
     async with aclosing(researchers) as events:
         async for event in events:
             yield event
@@ -61,7 +61,7 @@ async def agent(request: RunAgentInput) -> AsyncIterator[AgentEvent]:
 async def rome() -> AsyncIterator[AgentEvent]:
     yield TurnStart(turn=1)
     yield ToolCall(id="call-1", name="archive", input={"shelf": "Livy"})
-    async for event in inside("archive", "call-1", livy()):
+    async for event in nested_events("archive", "call-1", livy()):
         yield event
     yield ToolResult(id="call-1", name="archive", content="Livy says 753 BC.")
     yield TurnStart(turn=2)

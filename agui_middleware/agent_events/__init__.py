@@ -1,4 +1,4 @@
-"""From an agent loop's own events to an AG-UI run, the runs inside its tools included.
+"""Turns the events of an agent loop into an AG-UI run, including the runs inside its tools.
 
     async def agent(request: RunAgentInput) -> AsyncIterator[AgentEvent]:
         yield TurnStart(turn=1)
@@ -7,12 +7,12 @@
 
     app = Starlette(routes=[Route("/agent", agent_endpoint(agent), methods=["POST"])])
 
-`AgentEventResponse` and `agent_endpoint` need the extra `agents`; all else does not.
+Only `AgentEventResponse` and `agent_endpoint` need the extra `agents`.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from agui_middleware.agent_events.loops import inside, together
+from agui_middleware.agent_events.loops import merge, nested_events
 from agui_middleware.agent_events.models import (
     AgentEvent,
     AgentEventAdapter,
@@ -57,14 +57,14 @@ __all__ = [
     "TurnUsage",
     "Usage",
     "agent_endpoint",
-    "inside",
+    "merge",
+    "nested_events",
     "to_agui",
-    "together",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # Only when asked for: sse-starlette changes uvicorn's signal handling on import, and need not be installed.
+    # On first use only: importing sse-starlette changes uvicorn's signal handling, and it may not be installed.
     if name in ("AgentEventResponse", "agent_endpoint"):
         from agui_middleware.agent_events import response
 

@@ -1,4 +1,4 @@
-"""Loops inside loops, on asyncio: how a run passes on what the runs inside its tools do."""
+"""Loops inside loops, on asyncio: how a run passes on the events of the runs inside its tools."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from agui_middleware.agent_events.models import AgentEvent, Nested
 
 
-async def inside(tool: str, id: str, events: AsyncIterator[AgentEvent]) -> AsyncGenerator[AgentEvent, None]:
-    """The events of a run inside the call `id` of `tool`, as the run that called it passes them on."""
+async def nested_events(tool: str, id: str, events: AsyncIterator[AgentEvent]) -> AsyncGenerator[AgentEvent, None]:
+    """Yield the events of a run inside the call `id` of `tool`, each wrapped in `Nested`. Closing this closes the run."""
     try:
         async for event in events:
             yield Nested(tool=tool, id=id, event=event)
@@ -15,11 +15,12 @@ async def inside(tool: str, id: str, events: AsyncIterator[AgentEvent]) -> Async
         await _close(events)
 
 
-async def together(*loops: AsyncIterator[AgentEvent]) -> AsyncGenerator[AgentEvent, None]:
-    """The events of several loops at once, as they come. One that raises ends all of them, and so does closing this.
+async def merge(*loops: AsyncIterator[AgentEvent]) -> AsyncGenerator[AgentEvent, None]:
+    """Run several loops at once and yield their events as they come, those of each loop in its order.
 
-    `async for` closes no generator that it leaves early (PEP 525), so that a run in which a client may leave has
-    `async with contextlib.aclosing(together(...)) as events` around it, and is closed only when its loops are.
+    An exception of one loop cancels the others and is raised; closing this generator closes all loops. Put it in
+    `async with contextlib.aclosing(merge(...)) as events`: `async for` does not close a generator that it leaves early
+    (PEP 525), so that without it the loops would outlive a client that disconnects.
     """
     coming = {asyncio.ensure_future(anext(loop, None)): loop for loop in loops}
     try:

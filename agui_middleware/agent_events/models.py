@@ -1,8 +1,8 @@
-"""What an agent loop tells an observer: thirteen events, the tokens a model counted, and how a run ended.
+"""The events of an agent loop: thirteen kinds, the tokens that a model counted, and the outcome of a run.
 
 All are immutable and survive a round trip through JSON; `AgentEventAdapter` reads one from its JSON or from a mapping. A
 lone surrogate (a token that ends between the two halves of an emoji) is a legal Python string and passes through
-`to_agui`, but pydantic writes no JSON for it.
+`to_agui`, but pydantic cannot serialise it to JSON.
 """
 
 from typing import Annotated, ClassVar, Literal, TypeAlias
@@ -16,7 +16,7 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 
 class Model(BaseModel):
-    # NaN and the infinities have no JSON form: they are refused here, where the traceback still names the loop.
+    # NaN and the infinities have no JSON form. They are rejected here, where the traceback still names the loop.
     model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -46,12 +46,12 @@ class Usage(Model):
 
 
 class RunOutcome(Model):
-    """How a run ended.
+    """The outcome of a run.
 
     `status`: `finished`, nothing was left to do; `refused`, the model declined; `limit`, a bound on turns, tokens,
     time or cost was reached; `cancelled`, stopped from outside; `error`, it failed.
-    `text` is the final text, also where it has been streamed. `usage` is what the run itself used in all its turns,
-    without its nested runs. `error` says what went wrong, and is shown to the person at the client.
+    `text` is the final text, also where it has been streamed. `usage` counts the tokens of all turns of the run,
+    without its nested runs. `error` is the reason of a failure; the user sees it.
     """
 
     status: Literal["finished", "refused", "limit", "cancelled", "error"]
@@ -82,7 +82,7 @@ class TextDelta(Model):
 
 
 class AssistantText(Model):
-    """The whole text of this turn, once it has ended; also where it was streamed before."""
+    """The whole text of this turn, sent when the text has ended, also where it was streamed before."""
 
     type: Literal["assistant_text"] = "assistant_text"
     text: str
@@ -98,7 +98,7 @@ class ToolCall(Model):
 
 
 class ToolDenied(Model):
-    """A call was refused. It answers nothing: the call still needs the ToolResult that tells the model."""
+    """A call was refused. This is not its result: the model still needs a ToolResult."""
 
     type: Literal["tool_denied"] = "tool_denied"
     name: str
@@ -123,7 +123,7 @@ class TurnUsage(Model):
 
 
 class QueuedInput(Model):
-    """Text that the user queued while the run was going on has just entered the conversation."""
+    """Text that the user queued during the run has just entered the conversation."""
 
     type: Literal["queued_input"] = "queued_input"
     text: str
@@ -134,7 +134,7 @@ class MessageDelivered(Model):
 
     type: Literal["message_delivered"] = "message_delivered"
     id: str
-    # Not `alias`: type checkers would take it for the name of the parameter, which no call can spell.
+    # Not `alias`: type checkers would make it the parameter's name, and `from` is a keyword.
     from_: str = Field(validation_alias="from", serialization_alias="from")
 
 
@@ -148,17 +148,17 @@ class Compacted(Model):
 
 
 class Done(Model):
-    """The run is over. Nothing of this run follows."""
+    """The run is over. None of its events follow."""
 
     type: Literal["done"] = "done"
     outcome: RunOutcome
 
 
 class Nested(Model):
-    """Something inside a tool that contains a run of its own, seen from the run that called the tool.
+    """An event of a run inside a tool call, passed on by the run that called the tool.
 
-    `tool` is the tool's name and `id` the id of the call, both as the calling run has them; `event` is the inner
-    run's own. A run inside the inner run arrives wrapped once more.
+    `tool` is the tool's name and `id` the id of the call, both as in the calling run; `event` is the inner run's own. The
+    events of a run inside the inner run are wrapped twice.
     """
 
     type: Literal["nested"] = "nested"

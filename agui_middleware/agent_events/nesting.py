@@ -1,113 +1,112 @@
-"""The runs inside a run's tools: which of them an event is from, and when each is over."""
+"""The runs inside a run's tool calls: which of them an event belongs to, and when each of them is over."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Callable
 
-from agui_middleware.agent_events.attribution import whose
-from agui_middleware.agent_events.calls import Call, Calls
+from agui_middleware.agent_events.attribution import Candidates
+from agui_middleware.agent_events.calls import Call, Calls, Delegation
 from agui_middleware.agent_events.models import Done, Nested, RunOutcome, ToolResult
-from agui_middleware.agent_events.run_emitter import Voice
-from agui_middleware.agent_events.subagent import Subagent
-
-if TYPE_CHECKING:
-    from agui_middleware.agent_events.run import Run
+from agui_middleware.agent_events.run_emitter import RunEmitter
+from agui_middleware.agent_events.subagent import InnerRun, Subagent
 
 
-class Children:
-    """With the id of its call, a child is known for certain: a call has one at a time, and what comes after a child's
-    Done is the call's next. Without it, `whose` has to judge by what the event says.
+class NestedRuns:
+    """With the id of its call, a nested run is identified for certain: a call has one at a time, and what comes after the
+    Done of one is the call's next. Without it, `Candidates.attribute` judges by the content of the event.
 
-    A child without an id is linked to a call if just one call of its tool is waiting without a child. Else it ends by
-    its own Done, by a result that repeats its last text, or when no call of the tool waits any longer; then it counts
-    as failed if one of those results was an error, since it is not to be seen which.
+    A run without an id is linked to a call if exactly one call of its tool is waiting without a run. Else it ends by its own
+    Done, by a result that repeats its last text, or when no call of the tool waits any longer; then it counts as failed if
+    one of those results was an error, since it cannot be known which.
     """
 
-    def __init__(self, voice: Voice, calls: Calls, make_run: "Callable[[Voice], Run]") -> None:
-        self._voice = voice
+    def __init__(self, emitter: RunEmitter, calls: Calls, make_run: Callable[[RunEmitter], InnerRun]) -> None:
+        self._emitter = emitter
         self._calls = calls
         self._make_run = make_run
-        # What has had its Done is forgotten. What was ended by others is not: its last events may still be on the way.
-        self._children: dict[Subagent, None] = {}
+        # A run is forgotten at its Done. One that was ended from outside is not: its last events may be on the way.
+        self._runs: dict[Subagent, None] = {}
         self._by_call: dict[str, Subagent] = {}
-        self._without_id: dict[str, list[Subagent]] = {}
+        self._candidates: defaultdict[str, Candidates] = defaultdict(Candidates)
         self._failed: set[str] = set()
 
     def feed(self, event: Nested) -> None:
-        child = self._guess(event) if event.id is None else self._of_call(event.id, event)
-        if child is not None:
-            child.feed(event.event)
-            if child.run.outcome is not None:
-                self._forget(child)
+        if event.id is None:
+            child = self._guess(event)
+            self._candidates[event.tool].speak(child, event.event)
+        else:
+            found = self._of_call(event.id, event)
+            if found is None:
+                return
+            child = found
+            if child in self._candidates[child.tool]:
+                self._candidates[child.tool].speak(child, event.event)
+            else:
+                child.feed(event.event)
+        if child.run.outcome is not None:
+            self._forget(child)
 
-    def answered(self, call: Call, event: ToolResult) -> None:
-        """The run inside this call, if there is one, is over."""
+    def end_run_of(self, call: Call, event: ToolResult) -> None:
+        """The call has its result: the run inside it, if there is one, is over."""
         child = self._by_call.get(call.id)
-        if child is not None:
-            child.answered(event)
-            return
-        unlinked = [child for child in self._without_id.get(call.tool, []) if child.active and child.call is None]
-        if unlinked:
-            self._unlinked_answered(unlinked, call.tool, event)
+        if child is None:
+            self._end_unlinked(call.tool, event)
+        else:
+            self._candidates[child.tool].deactivate(child)
+            child.end_with_result(event)
 
     def close(self) -> None:
-        """The run is over, and with it all that still runs inside it, newest first."""
-        for child in reversed(self._children):
+        """The containing run is over, and with it all that still runs inside it, newest first."""
+        for child in reversed(self._runs):
+            self._candidates[child.tool].deactivate(child)
             child.abandon()
 
     def _of_call(self, id: str, event: Nested) -> Subagent | None:
         call = self._calls.named(id, event.tool)
         child = self._by_call.get(call.id)
-        if child is None and call.delegated and isinstance(event.event, Done):
-            return None  # said twice
+        if child is None and call.delegation is Delegation.ENDED and isinstance(event.event, Done):
+            return None  # a second Done
         return child or self._start(event.tool, call)
 
     def _guess(self, event: Nested) -> Subagent:
-        known = self._without_id.setdefault(event.tool, [])
-        waiting = self._waiting(event.tool)
-        active = [child for child in known if child.active]
-        if active:
-            unlinked = sum(child.call is None for child in active)
-            all_running = any(self._calls.open(event.tool)) and len(waiting) <= unlinked
-            child = whose(event.event, active) or (active[-1] if all_running else None)
+        candidates, waiting = self._candidates[event.tool], self._calls.without_run(event.tool)
+        last = candidates.last_active
+        if last is not None:
+            # As many subagents as waiting calls: a turn that all have had is the last one's again, not another one's.
+            all_running = self._calls.has_open(event.tool) and len(waiting) <= candidates.unlinked_count
+            child = candidates.attribute(event.event, last) or (last if all_running else None)
         else:
-            child = known[-1] if known and not waiting else None
-        if child is None:
-            child = self._start(event.tool, waiting[0] if len(waiting) == 1 else None)
-        else:
-            known.remove(child)
-        known.append(child)
-        return child
-
-    def _waiting(self, tool: str) -> Sequence[Call]:
-        """The unanswered calls of a tool without a child; such as had one only if there are no others."""
-        without = [call for call in self._calls.open(tool) if call.id not in self._by_call]
-        return [call for call in without if not call.delegated] or without
+            child = None if waiting else candidates.last_known
+        return child or self._start(event.tool, next(iter(waiting)) if len(waiting) == 1 else None)
 
     def _start(self, tool: str, call: Call | None) -> Subagent:
-        child = Subagent(self._make_run(self._voice.nested(tool)), tool, call, parent=self._voice.tag)
-        self._children[child] = None
+        child = Subagent(self._make_run(self._emitter.nested(tool)), tool, call, parent=self._emitter.tag)
+        self._runs[child] = None
         if call is not None:
             self._by_call[call.id] = child
+            self._calls.set_delegation(call, Delegation.RUNNING)
         return child
 
     def _forget(self, child: Subagent) -> None:
-        del self._children[child]
+        del self._runs[child]
+        self._candidates[child.tool].forget(child)
         if child.call is not None:
-            child.call.delegated = True
             del self._by_call[child.call.id]
-        without_id = self._without_id.get(child.tool, [])
-        if child in without_id:
-            without_id.remove(child)
+            self._calls.set_delegation(child.call, Delegation.ENDED)
 
-    def _unlinked_answered(self, unlinked: Sequence[Subagent], tool: str, event: ToolResult) -> None:
-        fitting = [child for child in unlinked if child.run.turns.has_said(event.content)]
-        if fitting:
-            fitting[0].answered(event)
+    def _end_unlinked(self, tool: str, event: ToolResult) -> None:
+        candidates = self._candidates.get(tool)
+        if candidates is None or not candidates.unlinked_count:
+            return
+        child = candidates.first_unlinked_with(event.content)
+        if child is not None:
+            candidates.deactivate(child)
+            child.end_with_result(event)
             return
         if event.is_error:
             self._failed.add(tool)
-        if not any(self._calls.open(tool)):
+        if not self._calls.has_open(tool):
             outcome = RunOutcome(status="error" if tool in self._failed else "finished")
             self._failed.discard(tool)
-            for child in unlinked:
-                child.finish(outcome)
+            for child in candidates.unlinked:
+                candidates.deactivate(child)
+                child.end(outcome)

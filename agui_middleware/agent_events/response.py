@@ -1,4 +1,4 @@
-"""An agent loop as an AG-UI endpoint, on sse-starlette and the request model of ag-ui-protocol."""
+"""Serves an agent loop as an AG-UI endpoint, with sse-starlette and the request model of ag-ui-protocol."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
@@ -23,15 +23,15 @@ except ImportError as _missing:
     raise ImportError("an AG-UI endpoint needs the extra: pip install 'agui-middleware[agents]'") from _missing
 
 AgentLoop: TypeAlias = Callable[[RunAgentInput], AsyncIterable[AgentEvent]]
-"""Starts a loop for one request."""
+"""Starts the loop of one request."""
 
 
 class AgentEventResponse(EventSourceResponse):
     """Streams the AG-UI run of a loop as server-sent events.
 
-    Arguments are those of `to_agui`, and all of `EventSourceResponse` (`ping` in seconds, `headers`, `background`,
-    ...) but its content and `sep`: no published @ag-ui/client reads any line ends but LF. When the client leaves, the
-    loop is cancelled where it waits, and closed before the response returns.
+    Takes the arguments of `to_agui`, and those of `EventSourceResponse` (`ping` in seconds, `headers`, `background`, ...)
+    except its content and `sep`: published releases of @ag-ui/client read LF only. When the client disconnects, the loop is
+    cancelled where it waits, and closed before the response returns.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class AgentEventResponse(EventSourceResponse):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            # Not every way out of EventSourceResponse closes its content, depending on the release.
+            # Some releases of EventSourceResponse do not close their content on every path.
             with CancelScope(shield=True):
                 await self._frames.aclose()
 
 
 def agent_endpoint(loop: AgentLoop, **options: Any) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint for Starlette's `Route` and FastAPI's `add_route`: a RunAgentInput in, the run of `loop` out.
+    """Return an endpoint that answers a RunAgentInput with a run of `loop`, for Starlette's `Route` or FastAPI's `add_route`.
 
-    A body that is no RunAgentInput is answered with 422 and `{"detail": [{"type", "loc", "msg"}, ...]}`, the shape
-    FastAPI has for that; nothing of the body is repeated in it. `options` are those of AgentEventResponse.
+    Any other body is answered with 422 and `{"detail": [{"type", "loc", "msg"}, ...]}`, as FastAPI does; the answer
+    repeats nothing of the body. `options` are those of `AgentEventResponse`.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -78,7 +78,7 @@ def agent_endpoint(loop: AgentLoop, **options: Any) -> Callable[[Request], Await
 
 
 async def frames(events: AsyncGenerator[AGUIEvent, None]) -> AsyncGenerator[bytes, None]:
-    """Each event as one frame of an event stream."""
+    """Encode each event as one SSE frame."""
     async with aclosing(events):
         async for event in events:
             yield b"data: " + _json(event) + b"\n\n"
@@ -88,5 +88,5 @@ def _json(event: AGUIEvent) -> bytes:
     try:
         return msgspec.json.encode(event)
     except UnicodeEncodeError:
-        # A token that ends between the halves of an emoji: every client reads the escape, and joins the halves.
+        # A token that ends between the halves of an emoji: clients read the escape, and join the halves.
         return json.dumps(event, separators=(",", ":")).encode()

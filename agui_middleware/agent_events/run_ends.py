@@ -1,11 +1,11 @@
-"""How the end of a run reads in AG-UI."""
+"""The end of a run in AG-UI."""
 
 from typing import Any
 
 from agui_middleware.agent_events.models import RunOutcome
 
 FAILED = {"code": "AGENT_FAILED", "message": "The agent failed."}
-"""For a loop that raises: what it raised is the operator's to read, not the client's."""
+"""For a loop that raises. The exception goes to the log and not to the client: it may name secrets."""
 
 UNFINISHED = {"code": "AGENT_UNFINISHED", "message": "The run ended before this subagent did."}
 
@@ -18,12 +18,12 @@ FAILURES = {
 
 
 def failure(outcome: RunOutcome) -> dict[str, str]:
-    """`code` and `message` of an end that is no success."""
+    """`code` and `message` of an outcome other than `finished`."""
     failed = FAILURES[outcome.status]
     return failed | {"message": outcome.error} if outcome.error else failed
 
 
 def success(outcome: RunOutcome) -> dict[str, Any]:
-    """`outcome`, and the final text as `result`; a null `result` would be malformed."""
+    """`outcome`, and the final text as `result`, which is left out where there is none: null would be malformed."""
     result = {} if outcome.text is None else {"result": outcome.text}
     return result | {"outcome": {"type": "success"}}

@@ -1,4 +1,4 @@
-"""From the events of an agent loop to the events of an AG-UI run."""
+"""Translates the events of an agent loop into the events of an AG-UI run."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,9 +26,9 @@ async def to_agui(
 
     ==================  ================================================================================
     `TurnStart`         ends the turn before, STEP_STARTED `turn-<n>`
-    `ThinkingDelta`     REASONING_*, one span and message until something else is said
+    `ThinkingDelta`     REASONING_*, one span and message until something else is emitted
     `TextDelta`         TEXT_MESSAGE_*, one message a turn
-    `AssistantText`     ends that message, after what has not been streamed of it
+    `AssistantText`     the part of it that was not streamed, then the end of that message
     `ToolCall`          TOOL_CALL_START, ARGS with the input as JSON, END; its parent is the turn's message
     `ToolDenied`        CUSTOM `agent.tool_denied`, value `{name, reason}`
     `ToolResult`        TOOL_CALL_RESULT; an error has the metadata `{"isError": true}`
@@ -42,26 +42,28 @@ async def to_agui(
                         its call, else (as an error, `AGENT_UNFINISHED`) with the run that contains it
     ==================  ================================================================================
 
-    A final text that the loop has not said becomes a message. All that is open is closed before a terminal event. Only
+    A final text that the loop has not streamed becomes a message. Everything open is closed before a terminal event. Only
     `finished` is a success: `cancelled` has the outcome of that name (which releases from 0.0.54 to 0.0.59 do not read
     without the middleware), `refused`, `limit` and `error` are RUN_ERROR with the codes `AGENT_REFUSED`, `AGENT_LIMIT`
-    and `AGENT_ERROR`. A subagent's end has no outcome for being cancelled: it is SUBAGENT_ERROR `AGENT_CANCELLED`.
+    and `AGENT_ERROR`. A subagent's end has no such outcome: a cancelled one ends in SUBAGENT_ERROR `AGENT_CANCELLED`.
 
-    **Nested runs** are told apart for certain by the id of the call. Two children of one tool without ids are kept
-    apart from the moment when one of them starts a turn that the other has already had, while more calls of the tool
-    are waiting than children are running (or the calls are not announced at all). From then on a result goes to the
-    child that asked for it; a turn to the child that has come nearest to it, and of several as near to one whose calls
-    have their results; a whole text or a Done to the child whose text it repeats; and everything else to the child that
-    spoke last. What two of them stream piece by piece in turns is not kept apart, and two children that announce no
-    turns are one until its Done.
+    **Nested runs** are identified for certain by the id of the call. Two runs of one tool without ids are told apart from
+    the moment when one of them starts a turn that the other has already had, while more calls of the tool are waiting than
+    runs are active (or the calls are not announced at all). From then on a result goes to the run that made the call; a
+    turn to the run that has come nearest to it, and of several as near to one whose calls have their results; a whole text
+    or a Done to the run whose text it repeats; and everything else to the run that spoke last. Tokens of two such runs in
+    turns are not told apart, and two runs that announce no turns are one until its Done.
 
     **Ids.** `new_id` makes the ids of messages, reasoning, results and subagents from readable names, by default
     `<run_id>-<name>`, as in `r1-research-turn-2-text`; it must not return the same id for two names, nor one of
     an earlier run of the thread. Calls keep the loop's own ids; one that is used a second time in the run gets `-2`.
 
-    Raises what the loop raises, after RUN_ERROR `AGENT_FAILED` (a TypeError of its own for something that is no
-    AgentEvent). A loop that ends without Done gets no terminal event. Closing this generator closes `events`, if that
-    can be closed; events after the run's Done are dropped, but the loop is run to its end.
+    **Memory.** Text is not kept: of a turn's text a hash, its length and its last 1,024 characters remain, whatever its
+    length, to find out what a whole text adds. Ids are kept as long as the run lasts.
+
+    Raises what the loop raises, after RUN_ERROR `AGENT_FAILED`, and TypeError for anything but an AgentEvent. A loop that
+    ends without Done gets no terminal event. Closing this generator closes `events`, if it can be closed; events after the
+    run's Done are dropped, but the loop is run to its end.
     """
     agent = Agent(thread_id, run_id, new_id or (lambda name: f"{run_id}-{name}"))
     async with _closing(aiter(events)) as loop:
@@ -69,21 +71,21 @@ async def to_agui(
             yield event
         while True:
             try:
-                said = agent.feed(await anext(loop))
+                translated = agent.feed(await anext(loop))
             except StopAsyncIteration:
                 break
             except Exception:
                 for event in agent.fail():
                     yield event
                 raise
-            for event in said:
+            for event in translated:
                 yield event
         agent.stop()
 
 
 @asynccontextmanager
 async def _closing(iterator: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
-    # contextlib.aclosing insists on aclose(), which an iterator need not have.
+    # contextlib.aclosing requires `aclose`, which not every iterator has.
     try:
         yield iterator
     finally:

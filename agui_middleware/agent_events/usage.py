@@ -1,4 +1,4 @@
-"""Adds up what the models of a run and of its nested runs used."""
+"""Adds up the tokens of a run and of its nested runs."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ SUMMED = {
 }
 
 
-class Ledger:
-    """AG-UI's `usage`: one entry for each provider and model, in the order they were first heard of.
+class UsageTotals:
+    """AG-UI's `usage`: one entry for each provider and model, in the order in which they first occurred.
 
-    A count that no turn gave is left out. `totalTokens` is left out too when one of the turns gave neither a total nor
-    both of its parts: a reader takes it for the sum of the other two.
+    A count that no turn reported is left out. `totalTokens` is also left out where a turn reported neither a total nor both
+    of its parts: readers take it for the sum of input and output.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Ledger:
 
 def _count(entry: dict[str, int], member: str, count: int | None) -> None:
     if count is not None:
-        # Past the bound every client since 0.0.58 rejects the whole run; a count that high is nobody's bill.
+        # Clients from 0.0.58 on reject the whole run for a count beyond this bound.
         entry[member] = min(entry.get(member, 0) + count, MAX_COUNT)
 
 

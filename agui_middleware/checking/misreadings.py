@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from agui_middleware.checking.misread_chunks import Piece, expanded, first_misplaced
-from agui_middleware.checking.recorded import Finding
 from agui_middleware.checking.reader import READS_THINKING
+from agui_middleware.checking.recorded import Finding
 from agui_middleware.downgrades import Downgrade, downgrades_for
 from agui_middleware.filters.contract import Context
 from agui_middleware.protocol.event import Event

@@ -1,4 +1,4 @@
-"""One release of @ag-ui/client, as far as it accepts or rejects events: it decodes, expands chunks, and verifies the order."""
+"""One release of @ag-ui/client, as far as it accepts or rejects events: decoding, expansion of chunks, verification."""
 
 import json
 from functools import cached_property

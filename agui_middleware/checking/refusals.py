@@ -11,7 +11,7 @@ from agui_middleware.checking.reader import Reader, Received
 from agui_middleware.checking.recorded import Finding
 from agui_middleware.checking.schemas import EVENTS, versions_of
 from agui_middleware.checking.sequence import Refusal
-from agui_middleware.checking.lifecycles import LIFECYCLES
+from agui_middleware.checking.verified_entities import LIFECYCLES
 from agui_middleware.downgrades import downgrades_for
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.releases import RELEASES, ClientVersion

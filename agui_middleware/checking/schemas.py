@@ -310,7 +310,7 @@ EVENTS: Final[Mapping[str, Kind]] = {
     **_each("THINKING_TEXT_MESSAGE_START THINKING_TEXT_MESSAGE_END", _event({}, _THINKING_TAG), since="0.0.30"),
     "THINKING_TEXT_MESSAGE_CONTENT": Since("0.0.30", _event({"delta": _DELTA}, _THINKING_TAG)),
 }
-"""By event type. A release rejects a type that is `ABSENT` at it; from 1.0.0 on, it skips those that are not in the table."""
+"""By event type. A release rejects a type that is `ABSENT` at it; from 1.0.0 on, it skips unknown types."""
 
 
 @cache

@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 from typing import Final, NamedTuple
 
-from agui_middleware.checking.attribution import Attribution
-from agui_middleware.checking.lifecycles import LIFECYCLES, Lifecycle, key_of
+from agui_middleware.checking.tag_conflicts import Attribution
+from agui_middleware.checking.verified_entities import LIFECYCLES, Lifecycle, key_of
 from agui_middleware.protocol.event import Event, as_id
 from agui_middleware.protocol.releases import ClientVersion
 

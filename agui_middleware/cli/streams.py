@@ -1,7 +1,7 @@
 """Standard input and output of the commands that turn one stream into another or into a report.
 
-A closed pipe is no reason for a traceback, nor for the exit status of a verdict: `check` exits with 1 where a release does not
-read a stream, so click's own status for a broken pipe, 1 too, would be mistaken for that.
+A closed pipe gives neither a traceback nor the exit status of a verdict: click exits with 1 for a broken pipe, which from
+`check` would mean that the release does not read the stream.
 """
 
 import os

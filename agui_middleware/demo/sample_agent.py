@@ -21,8 +21,8 @@ from agui_middleware.agent_events import (
     TurnStart,
     TurnUsage,
     Usage,
-    inside,
-    together,
+    merge,
+    nested_events,
 )
 
 PACE = 0.07
@@ -48,10 +48,10 @@ class Sample:
         yield ToolCall(id="call-2", name="guide", input={"city": "Lisbon", "hours": 8})
         yield ToolCall(id="call-3", name="booking", input={"table": 2})
         yield TurnUsage(usage=Usage(model="sample", input_tokens=140, output_tokens=45))
-        colleagues = together(
-            inside("forecast", "call-1", self._forecast()),
-            inside("guide", "call-2", self._guide()),
-            inside("booking", "call-3", self._booking()),
+        colleagues = merge(
+            nested_events("forecast", "call-1", self._forecast()),
+            nested_events("guide", "call-2", self._guide()),
+            nested_events("booking", "call-3", self._booking()),
         )
         async with aclosing(colleagues) as events:
             async for event in events:
@@ -73,7 +73,7 @@ class Sample:
     async def _guide(self) -> AsyncIterator[AgentEvent]:
         yield TurnStart(turn=1)
         yield ToolCall(id="call-1", name="archive", input={"shelf": "museums"})
-        async for event in inside("archive", "call-1", self._archive()):
+        async for event in nested_events("archive", "call-1", self._archive()):
             yield event
         yield ToolResult(id="call-1", name="archive", content="Tile museum: from ten.")
         yield TurnStart(turn=2)

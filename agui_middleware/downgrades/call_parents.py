@@ -8,15 +8,15 @@ under the call's id, where the parent is not an assistant's.
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import edit_messages
 
 
-@handles(*OPENERS, *OTHERS)
-async def without_older_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@handles(*MAKES_MESSAGES)
+async def without_older_call_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off calls that the client would attach to another message, so that they get their own."""
     roster, own = ClientMessages(context.client), _Own()
     async for event in events:

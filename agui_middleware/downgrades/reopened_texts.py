@@ -16,7 +16,7 @@ _TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
 @handles("TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "MESSAGES_SNAPSHOT", *_TERMINAL)
-async def keep_texts_open(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+async def without_reopened_texts(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Hold back the END of texts.
 
     A message that was not opened in this run, but brought by a snapshot, an echo, a tool call or an earlier run, cannot be

@@ -4,7 +4,7 @@ Up to 0.0.36 a client rejects a TEXT_MESSAGE_START whose role is absent or not `
 assistant's. A text of another role has no place: as the assistant's it would be sent back as what the assistant said.
 """
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
@@ -13,8 +13,8 @@ _FOREIGN = ("user", "system", "developer")
 _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 
 
-@per_event(*OPENERS, *OTHERS, *_CONTINUED)
-def assistant_texts(context: Context) -> Step:
+@per_event(*MAKES_MESSAGES, *_CONTINUED)
+def with_assistant_text_roles(context: Context) -> Step:
     """Name the assistant's role, and drop the texts of others.
 
     A text that continues a message is of the role which that message had first.

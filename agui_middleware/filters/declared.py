@@ -5,6 +5,7 @@ others pass it by, at no cost. It is an object, and callable as any other filter
 ordinary filter, which is called.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
@@ -58,7 +59,7 @@ class Running(Protocol):
         ...
 
 
-class DeclaredFilter:
+class DeclaredFilter(ABC):
     """A filter with its declaration. `name`, for messages, is that of the function that was decorated."""
 
     def __init__(self, make: Callable[..., Any], types: tuple[str, ...], except_: frozenset[str]) -> None:
@@ -68,9 +69,9 @@ class DeclaredFilter:
         self.__qualname__: str = getattr(make, "__qualname__", self.__name__)
         self.__doc__ = make.__doc__
 
+    @abstractmethod
     def start(self, context: Context, deliver: Deliver) -> Running:
         """Put the filter to work on one response. What it yields is handed to `deliver`."""
-        raise NotImplementedError
 
     async def __call__(self, events: AsyncIterator[Event], context: Context) -> AsyncGenerator[Event, None]:
         """The filter as any other: an async generator over `events`."""
@@ -100,7 +101,7 @@ class GeneratorFilter(DeclaredFilter):
     """A declared filter that is written as an async generator."""
 
     def start(self, context: Context, deliver: Deliver) -> Running:
-        return _RunningGenerator(partial(_call, self._make, context), deliver)
+        return Stage(partial(_call, self._make, context), deliver)
 
 
 class PerEventFilter(DeclaredFilter):
@@ -108,17 +109,6 @@ class PerEventFilter(DeclaredFilter):
 
     def start(self, context: Context, deliver: Deliver) -> Running:
         return _RunningFunction(self._make(context))
-
-
-class _RunningGenerator(Stage):
-    __slots__ = ()
-
-    def step(self, event: Event) -> Event | None:
-        if event.head.type in self.source.skipped:
-            return event
-        if not self.done:
-            self._resume(event)
-        return None
 
 
 class _RunningFunction:

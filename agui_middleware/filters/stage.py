@@ -22,7 +22,7 @@ _MAY_NOT_AWAIT = "a filter that declares its event types awaited something; a fi
 class Stage:
     """Drives one async generator that awaits nothing but its source; hands what it yields to `deliver`, at once.
 
-    `push`, `finish` and `close` raise what the generator raises, after which the stage is `done`; and `RuntimeError` where
+    `step`, `finish` and `close` raise what the generator raises, after which the stage is `done`; and `RuntimeError` where
     it awaits anything else, since nobody here could wait for it. `close` may follow at any point, any number of times.
     """
 
@@ -38,10 +38,16 @@ class Stage:
         self._coroutine: Coroutine[Any, Any, None] = self._drain(transform)
         self._resume(None)  # up to its first request for an event
 
-    def push(self, event: Event) -> None:
-        """Hand one event to the generator, which works on it until it asks for the next one."""
+    def step(self, event: Event) -> Event | None:
+        """Hand one event to the generator, which works on it until it asks for the next one.
+
+        Return the event if the generator skips its type, see `EventSource.skipped`.
+        """
+        if event.head.type in self.source.skipped:
+            return event
         if not self.done:
             self._resume(event)
+        return None
 
     def finish(self) -> None:
         """Tell the generator that its source has ended; it may still yield. `done` afterwards."""
@@ -63,10 +69,11 @@ class Stage:
 
     def _resume(self, item: Any) -> None:
         try:
-            waiting = self._coroutine.send(item)
-            if waiting is not PARKED:
+            if self._coroutine.send(item) is not PARKED:
                 self._coroutine.throw(RuntimeError(_MAY_NOT_AWAIT))
-                raise RuntimeError(_MAY_NOT_AWAIT)  # it has caught that, and goes on
+                if not self._closing:
+                    self.close()  # it has caught that, and goes on
+                raise RuntimeError(_MAY_NOT_AWAIT)
         except StopIteration:
             self.done = True
         except BaseException:

@@ -40,7 +40,7 @@ def stream(events: Iterable[AgentEvent]) -> bytes:
     return asyncio.run(collect())
 
 
-def inside(tool: str, id: str | None, *events: AgentEvent) -> list[AgentEvent]:
+def nest(tool: str, id: str | None, *events: AgentEvent) -> list[AgentEvent]:
     return [Nested(tool=tool, id=id, event=event) for event in events]
 
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 import pytest
 
 from agui_middleware.agent_events import AgentEvent, AssistantText, Done, RunOutcome, TurnStart
-from tests.agent_events.loops import FINISHED, AGUIEvent, inside, of_type, said
+from tests.agent_events.loops import FINISHED, AGUIEvent, nest, of_type, said
 from tests.agent_events.test_nesting import call, piece, result
 
 CALLS = call("a"), call("b")
 
 
 def ask(*events: AgentEvent) -> list[AgentEvent]:
-    return inside("ask", None, *events)
+    return nest("ask", None, *events)
 
 
 def done(text: str) -> Done:
@@ -35,7 +35,7 @@ def test_only_call_of_the_tool_is_the_childs() -> None:
 
 
 def test_id_that_comes_later_finds_the_same_child() -> None:
-    events = said(call("c"), *ask(piece("a")), *inside("ask", "c", piece("b")))
+    events = said(call("c"), *ask(piece("a")), *nest("ask", "c", piece("b")))
     assert texts(events) == {"r1-ask": "ab"}
 
 
@@ -105,13 +105,13 @@ def test_result_goes_to_the_child_that_asked() -> None:
 
 
 def test_grandchild_goes_to_the_child_that_holds_its_call() -> None:
-    holding = ask(TurnStart(turn=1), call("x", "look"), TurnStart(turn=1), *inside("look", "x", piece("a")))
+    holding = ask(TurnStart(turn=1), call("x", "look"), TurnStart(turn=1), *nest("look", "x", piece("a")))
     started = of_type("SUBAGENT_STARTED", said(*CALLS, *holding))
     assert [event.get("parentSubagentRunId") for event in started] == [None, None, "r1-ask"]
 
 
 def test_grandchild_without_an_id_goes_to_the_last_speaker() -> None:
-    holding = ask(TurnStart(turn=1), TurnStart(turn=1), *inside("look", None, piece("a")))
+    holding = ask(TurnStart(turn=1), TurnStart(turn=1), *nest("look", None, piece("a")))
     started = of_type("SUBAGENT_STARTED", said(*CALLS, *holding))
     assert started[2]["parentSubagentRunId"] == "r1-ask-2"
 
@@ -189,13 +189,13 @@ def test_what_a_result_overtook_is_still_the_childs() -> None:
 
 
 def test_call_that_waits_after_another_was_answered_has_a_child_of_its_own() -> None:
-    events = said(*CALLS, *inside("ask", "a", piece("a")), *ask(piece("b")), result("b"), call("c"), *ask(piece("c")))
+    events = said(*CALLS, *nest("ask", "a", piece("a")), *ask(piece("b")), result("b"), call("c"), *ask(piece("c")))
     assert texts(events) == {"r1-ask": "a", "r1-ask-2": "b", "r1-ask-3": "c"}
     assert [event["parentToolCallId"] for event in of_type("SUBAGENT_STARTED", events)] == ["a", "b", "c"]
 
 
 def test_call_whose_child_is_done_waits_behind_those_that_had_none() -> None:
-    events = said(*CALLS, *inside("ask", "a", FINISHED), *ask(piece("b"), FINISHED, piece("c")))
+    events = said(*CALLS, *nest("ask", "a", FINISHED), *ask(piece("b"), FINISHED, piece("c")))
     started = of_type("SUBAGENT_STARTED", events)
     # Both calls have had a child when the third comes: it is one more run of either, and not said to be of one.
     assert [event.get("parentToolCallId") for event in started] == ["a", "b", None]
@@ -207,5 +207,5 @@ def test_second_run_of_an_only_call_is_linked_to_it() -> None:
 
 
 def test_children_of_two_tools_do_not_mix() -> None:
-    pieces = [*inside("ask", None, piece("a")), *inside("tell", None, piece("b")), *inside("ask", None, piece("a"))]
+    pieces = [*nest("ask", None, piece("a")), *nest("tell", None, piece("b")), *nest("ask", None, piece("a"))]
     assert texts(said(*pieces)) == {"r1-ask": "aa", "r1-tell": "b"}

@@ -21,7 +21,7 @@ from agui_middleware.agent_events import (
     Usage,
     to_agui,
 )
-from tests.agent_events.loops import FINISHED, AGUIEvent, inside, loop, of_type, said, types
+from tests.agent_events.loops import FINISHED, AGUIEvent, loop, nest, of_type, said, types
 
 USED = TurnUsage(usage=Usage(model="m", input_tokens=1))
 CLOSED = ["REASONING_MESSAGE_END", "REASONING_END", "TEXT_MESSAGE_END", "STEP_FINISHED"]
@@ -53,7 +53,7 @@ def test_done_cancelled_has_the_outcome_of_that_name() -> None:
 @pytest.mark.parametrize("status", ["finished", "refused", "limit", "cancelled", "error"])
 def test_done_closes_what_is_open_before_the_end_of_the_run(status: Any) -> None:
     open_ = TurnStart(turn=1), TextDelta(text="a"), ThinkingDelta(text="b")
-    events = said(*open_, *inside("ask", "c", *open_), Done(outcome=RunOutcome(status=status)))
+    events = said(*open_, *nest("ask", "c", *open_), Done(outcome=RunOutcome(status=status)))
     end = events[-10:]
     assert types(end) == [*CLOSED, "SUBAGENT_ERROR", *CLOSED, types(events)[-1]]
     assert [event.get("subagentRunId") for event in end] == ["r1-ask"] * 5 + [None] * 5
@@ -107,7 +107,7 @@ def test_final_text_that_came_in_two_messages_is_not_said_again() -> None:
 
 
 def test_events_after_done_are_dropped_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    late = TextDelta(text="secret"), Done(outcome=RunOutcome(status="error")), *inside("ask", "c", FINISHED)
+    late = TextDelta(text="secret"), Done(outcome=RunOutcome(status="error")), *nest("ask", "c", FINISHED)
     assert types(said(FINISHED, *late)) == ["RUN_FINISHED"]
     [record] = caplog.records
     assert "TextDelta" in record.message
@@ -116,7 +116,7 @@ def test_events_after_done_are_dropped_with_one_warning(caplog: pytest.LogCaptur
 
 def test_loop_that_just_stops_has_no_terminal_event(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "agui_middleware"):
-        events = said(TextDelta(text="a"), *inside("ask", "c", TextDelta(text="b")))
+        events = said(TextDelta(text="a"), *nest("ask", "c", TextDelta(text="b")))
     assert types(events)[-1] == "TEXT_MESSAGE_CONTENT"
     assert ["r1" in record.message for record in caplog.records] == [True]
 

@@ -2,29 +2,29 @@ import asyncio
 from itertools import count
 
 from agui_middleware.agent_events import QueuedInput, TextDelta, ToolCall, ToolResult, to_agui
-from agui_middleware.agent_events.run_emitter import Names
-from tests.agent_events.loops import AGUIEvent, inside, loop, of_type, said
+from agui_middleware.agent_events.run_emitter import UniqueNames
+from tests.agent_events.loops import AGUIEvent, loop, nest, of_type, said
 
 
 def test_name_is_handed_out_once() -> None:
-    names = Names()
+    names = UniqueNames()
     assert [names.claim("a") for _ in range(3)] == ["a", "a-2", "a-3"]
 
 
 def test_name_that_looks_like_a_second_one_stays_its_own() -> None:
-    names = Names()
+    names = UniqueNames()
     assert [names.claim(name) for name in ("a-2", "a", "a", "a-2")] == ["a-2", "a", "a-3", "a-2-2"]
 
 
 def test_tools_whose_names_run_together_do_not_share_ids() -> None:
-    nested = inside("a", "1", *inside("b", "2", TextDelta(text="x")))
-    events = said(*nested, *inside("a-b", "3", TextDelta(text="y")))
+    nested = nest("a", "1", *nest("b", "2", TextDelta(text="x")))
+    events = said(*nested, *nest("a-b", "3", TextDelta(text="y")))
     tags = [event["subagentRunId"] for event in of_type("SUBAGENT_STARTED", events)]
     assert tags == ["r1-a", "r1-a-b", "r1-a-b-2"]
 
 
 def test_ids_are_the_same_for_the_same_loop() -> None:
-    events = [QueuedInput(text="q"), TextDelta(text="x"), *inside("ask", "c", TextDelta(text="y"))]
+    events = [QueuedInput(text="q"), TextDelta(text="x"), *nest("ask", "c", TextDelta(text="y"))]
     assert said(*events) == said(*events)
 
 
@@ -38,7 +38,7 @@ def test_new_id_is_asked_once_for_each_readable_name() -> None:
 
     events = [
         ToolCall(id="c", name="ask", input={}),
-        *inside("ask", "c", TextDelta(text="x")),
+        *nest("ask", "c", TextDelta(text="x")),
         ToolResult(id="c", name="ask", content="r"),
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from agui_middleware.agent_events import AgentEvent, Nested, TextDelta, inside, together
+from agui_middleware.agent_events import AgentEvent, Nested, TextDelta, merge, nested_events
 
 
 async def says(*words: str) -> AsyncIterator[AgentEvent]:
@@ -14,7 +14,7 @@ async def says(*words: str) -> AsyncIterator[AgentEvent]:
 
 
 async def test_what_is_inside_a_tool_is_nested_under_its_call() -> None:
-    nested = [event async for event in inside("search", "call-1", says("a", "b"))]
+    nested = [event async for event in nested_events("search", "call-1", says("a", "b"))]
     assert nested == [Nested(tool="search", id="call-1", event=TextDelta(text=word)) for word in "ab"]
 
 
@@ -28,7 +28,7 @@ async def test_closing_what_is_inside_closes_the_run_inside() -> None:
         finally:
             ended = True
 
-    events = inside("search", "call-1", run())
+    events = nested_events("search", "call-1", run())
     await anext(events)
     await events.aclose()
     assert ended
@@ -36,9 +36,7 @@ async def test_closing_what_is_inside_closes_the_run_inside() -> None:
 
 async def test_loops_side_by_side_are_told_whole_and_each_in_its_order() -> None:
     told = [
-        event.text
-        async for event in together(says("a", "b", "c"), says(), says("1", "2"))
-        if event.type == "text_delta"
+        event.text async for event in merge(says("a", "b", "c"), says(), says("1", "2")) if event.type == "text_delta"
     ]
     assert [text for text in told if text.isalpha()] == ["a", "b", "c"]
     assert [text for text in told if text.isdigit()] == ["1", "2"]
@@ -63,7 +61,7 @@ async def test_loops_that_run_side_by_side_end_when_nobody_listens_any_more() ->
         finally:
             ended.append("waits")
 
-    events = together(talks(), waits())
+    events = merge(talks(), waits())
     with anyio.fail_after(10):
         assert await anext(events) == TextDelta(text="Hello")
         assert ended == []
@@ -86,7 +84,7 @@ async def test_a_loop_that_raises_ends_the_others() -> None:
 
     ended_by: list[str] = []
     with anyio.fail_after(10), pytest.raises(ZeroDivisionError):
-        assert [event async for event in together(waits(), raises())] == []
+        assert [event async for event in merge(waits(), raises())] == []
     assert ended.is_set()
 
 
@@ -98,4 +96,4 @@ async def test_what_is_no_generator_needs_no_closing() -> None:
         async def __anext__(self) -> AgentEvent:
             raise StopAsyncIteration
 
-    assert [event async for event in together(Once(), says("a"))] == [TextDelta(text="a")]
+    assert [event async for event in merge(Once(), says("a"))] == [TextDelta(text="a")]

@@ -21,7 +21,7 @@ from agui_middleware.agent_events import (
     TurnUsage,
     Usage,
 )
-from tests.agent_events.loops import FINISHED, inside, of_type, said, translated, types
+from tests.agent_events.loops import FINISHED, nest, of_type, said, translated, types
 
 
 def test_run_starts_with_its_ids_and_the_protocol_version() -> None:
@@ -253,7 +253,7 @@ def test_done_closes_all_that_is_open_and_finishes_the_run() -> None:
 def test_nested_is_announced_tagged_and_finished() -> None:
     call = ToolCall(id="c1", name="ask", input={})
     done = Done(outcome=RunOutcome(status="finished", text="x"))
-    assert said(call, *inside("ask", "c1", TurnStart(turn=1), TextDelta(text="x"), done))[3:] == [
+    assert said(call, *nest("ask", "c1", TurnStart(turn=1), TextDelta(text="x"), done))[3:] == [
         {
             "type": "SUBAGENT_STARTED",
             "name": "ask",

@@ -2,7 +2,7 @@ from typing import Any
 
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TurnUsage, Usage
 from agui_middleware.agent_events.models import MAX_COUNT
-from tests.agent_events.loops import FINISHED, inside, said
+from tests.agent_events.loops import FINISHED, nest, said
 
 
 def used(**counts: Any) -> TurnUsage:
@@ -59,14 +59,12 @@ def test_usage_has_every_count_under_its_protocol_name() -> None:
 
 
 def test_usage_includes_nested_runs_at_every_depth() -> None:
-    deep = inside("deep", "d", used(input_tokens=4), FINISHED)
-    assert usage(used(input_tokens=1), *inside("ask", "c", used(input_tokens=2), *deep), FINISHED) == [
-        {"inputTokens": 7}
-    ]
+    deep = nest("deep", "d", used(input_tokens=4), FINISHED)
+    assert usage(used(input_tokens=1), *nest("ask", "c", used(input_tokens=2), *deep), FINISHED) == [{"inputTokens": 7}]
 
 
 def test_usage_of_an_outcome_counts_if_the_turns_told_none() -> None:
-    assert usage(*inside("ask", "c", done(input_tokens=2)), done(input_tokens=1)) == [{"inputTokens": 3}]
+    assert usage(*nest("ask", "c", done(input_tokens=2)), done(input_tokens=1)) == [{"inputTokens": 3}]
 
 
 def test_usage_of_an_outcome_does_not_count_the_turns_twice() -> None:
@@ -74,7 +72,7 @@ def test_usage_of_an_outcome_does_not_count_the_turns_twice() -> None:
 
 
 def test_usage_of_an_outcome_counts_for_a_run_whose_children_told_their_turns() -> None:
-    assert usage(*inside("ask", "c", used(input_tokens=2), FINISHED), done(input_tokens=1)) == [{"inputTokens": 3}]
+    assert usage(*nest("ask", "c", used(input_tokens=2), FINISHED), done(input_tokens=1)) == [{"inputTokens": 3}]
 
 
 def test_total_is_added_up_from_given_and_computed_totals() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from tests.benchmarks import growth, instructions, per_event, sockets
+from tests.benchmarks import growth, imports, instructions, per_event, requests, sockets
 from tests.benchmarks.timing import Spread
 
 BASELINE = Path(__file__).parent / "baseline.json"
@@ -103,8 +103,16 @@ def main() -> int:
     result = asyncio.run(per_event.bare_inner(rounds, only=DELTAS if options.short else per_event.STREAMS))
     for stream, rows in result.items():
         show(f"{stream}, an event", rows)
-    now = watched(result)
-    report: dict[str, Any] = {"per event": result, "watched": now}
+    setups = asyncio.run(requests.measure(rounds))
+    show("a request", {name: {"matches of a route": spread} for name, spread in setups.items()})
+    imported = imports.measure(rounds)
+    show("importing", {"agui_middleware": {"starlette + msgspec": imported}})
+    now = (
+        watched(result)
+        | {"import": round(imported.median, 2)}
+        | {f"request: {name}": round(spread.median, 1) for name, spread in setups.items()}
+    )
+    report: dict[str, Any] = {"per event": result, "requests": setups, "import": imported, "watched": now}
     if not options.short:
         report |= in_process(rounds) | {"sockets": over_sockets()} | counted()
     if options.json is not None:

@@ -1,4 +1,4 @@
-"""Small streams with one fault each: every event type × what can be wrong with a member, and every way to break the order.
+"""Small streams with one fault each: all faults of a member of each event type, and all ways to break the order.
 
 A name tells the fault: `TEXT_MESSAGE_START.role=null`, `order: a text ends twice`.
 """
@@ -245,7 +245,7 @@ def _thinking(types: str, **members: object) -> list[Json]:
 
 
 def _faulty(whole: Json) -> Iterator[tuple[str, Json]]:
-    """The event as it is; then with each of its members, to any depth, missing and of each wrong kind; then with one more."""
+    """The event as it is, with each of its members, to any depth, missing and of each wrong kind; then with one more."""
     yield f": {json.dumps(whole, sort_keys=True)}", whole
     for path in _paths(whole):
         if path != ("type",):

@@ -1,4 +1,4 @@
-"""What `check` rejects next to what every release of @ag-ui/client rejects: small streams with one fault each, and recordings."""
+"""What `check` rejects next to what every release rejects: small streams with one fault each, and recordings."""
 
 import logging
 from collections.abc import Callable

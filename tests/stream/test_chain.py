@@ -422,6 +422,30 @@ async def test_a_filter_that_raises_at_its_end() -> None:
     assert isinstance(driven.chain.failure, ZeroDivisionError)
 
 
+async def test_a_declared_filter_that_raises_at_its_end_has_those_behind_it_read_run_error() -> None:
+    log: Log = []
+
+    @handles("A")
+    async def filter(events: Events, _: Context) -> Events:
+        async for event in events:
+            yield event
+        raise ZeroDivisionError
+
+    driven = Driven(filter, handles(EVERYTHING)(reads(log)))
+    assert await driven.run("A") == ["A", FILTER_ERROR]
+    assert log == ["A", FILTER_ERROR, "end", "finally"]
+
+
+async def test_a_filter_that_returns_while_those_behind_it_fail() -> None:
+    @handles("A")
+    async def yields_and_returns(events: Events, _: Context) -> Events:
+        async for event in events:
+            yield event
+            return
+
+    assert await Driven(yields_and_returns, handles("A")(fails_on("A"))).run("A", "B") == [FILTER_ERROR]
+
+
 async def test_the_first_failure_is_the_one_that_is_told() -> None:
     driven = Driven(fails_on("B"), fails_on("RUN_ERROR", KeyError), marks("!"))
     assert await driven.run("A", "B") == ["A!", "RUN_ERROR!", "end of !"]
@@ -502,6 +526,24 @@ async def test_close_unwinds_all_in_order_whatever_they_raise(caplog: pytest.Log
     assert caplog.messages == ["a filter raised while it was being closed"] * 2
     await driven.close()
     assert len(log) == 3
+
+
+async def test_close_unwinds_declared_filters_too_whatever_they_raise(caplog: pytest.LogCaptureFixture) -> None:
+    log: Log = []
+
+    @handles("A")
+    async def raises_in_finally(events: Events, _: Context) -> Events:
+        try:
+            async for event in events:
+                yield event
+        finally:
+            raise ZeroDivisionError
+
+    driven = Driven(raises_in_finally, handles("A")(reads(log)))
+    await driven.push("A")
+    await driven.close()
+    assert log == ["A", "finally"]
+    assert caplog.messages == ["a filter raised while it was being closed"]
 
 
 def test_close_unwinds_all_also_where_it_is_cancelled_meanwhile(run: Run) -> None:
