@@ -221,7 +221,7 @@ THINKING = {
     "thinking whose message ends behind it": "START TEXT_MESSAGE_START END TEXT_MESSAGE_END",
 }
 
-WRONG = {"null": None, "a number": 1.5, "a string": "?", "empty": "", "a list": [], "an object": {}, "true": True}
+WRONG: Json = {"null": None, "a number": 1.5, "a string": "?", "empty": "", "a list": [], "an object": {}, "true": True}
 
 
 def shapes() -> dict[str, list[Json]]:

@@ -19,7 +19,7 @@ from tests.clients.fixtures import unavailable
 Json = dict[str, Any]
 
 SCRIPT = Path(__file__).with_name("schemas.mjs")
-LEAVES = {
+LEAVES: dict[Kind, Json] = {
     kinds.ANY: {"kind": "any"},
     kinds.STRING: {"kind": "string"},
     kinds.NOT_EMPTY: {"kind": "string", "refined": True},
