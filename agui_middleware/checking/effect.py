@@ -1,4 +1,4 @@
-"""What the middleware makes of a recorded stream, told in numbers."""
+"""What the middleware makes of a recorded stream, in numbers."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -32,6 +32,8 @@ class Effect:
 
     fates: dict[str, Fates] = field(default_factory=dict)
     losses: list[Loss] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    """What the client gets."""
 
     @property
     def changes(self) -> bool:
@@ -45,26 +47,27 @@ class Effect:
 
 async def effect(events: Sequence[Event], plan: Plan) -> Effect:
     """What `plan` makes of `events`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included."""
-    told = Effect()
-    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=told.losses.append))
+    made = Effect()
+    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=made.losses.append))
+    made.events = [event for out in left for event in out]
     origins = _origins(events, left)
     changed = {place for event, place in origins if place is not None and event is not events[place]}
     leaving = {place for _, place in origins}
     for place, event in enumerate(events):
-        fates = told.of(event.type)
+        fates = made.of(event.type)
         fates.changed += place in changed
         fates.dropped += place not in leaving
         fates.unchanged += place in leaving and place not in changed
     for event in (event for event, origin in origins if origin is None):
-        told.of(event.type).added += 1
-    return told
+        made.of(event.type).added += 1
+    return made
 
 
 def _origins(events: Sequence[Event], left: list[list[Event]]) -> list[tuple[Event, int | None]]:
     """Each event that left, with the place of the one that it is, or was made of; `None`: it is new.
 
-    An event that somebody changed is another object: it was made of the one that was at work when it left, or else of the
-    first like it that had been held back.
+    A filter that changes an event makes another object: of the event that it was at work on, or else of the first like it
+    that it had held back.
     """
     places = {id(event): place for place, event in enumerate(events)}
     stayed = {places[id(event)] for out in left for event in out if id(event) in places}

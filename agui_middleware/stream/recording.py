@@ -50,10 +50,12 @@ def rewrite(
     each chunk becomes before it takes the next. `client` is a release of @ag-ui/client (`None` or `"current"`: one that
     reads everything), `visibility` is `auto` or a value of `SubagentVisibility`.
 
-    Raises `ValueError` for a `client` or `visibility` that is none, and what a filter raises once the stream, RUN_ERROR
-    included, has been given. A filter that awaits anything but its source needs the async form: the others raise
-    `RuntimeError`.
+    Raises `TypeError` where `stream` is neither bytes nor an iterable, `ValueError` for a `client` or `visibility` that is
+    none, and what a filter raises once the stream, RUN_ERROR included, has been given. A filter that awaits anything but
+    its source needs the async form: the others raise `RuntimeError`.
     """
+    if isinstance(stream, str) or not isinstance(stream, bytes | bytearray | memoryview | Iterable | AsyncIterable):
+        raise TypeError(f"expected bytes, or an iterable of bytes, not {type(stream).__name__}")
     version = ClientVersion.parse(client) if isinstance(client, str) and client != "current" else client
     recording = Recording(None if isinstance(version, str) else version, visibility, filters)
     if isinstance(stream, bytes | bytearray | memoryview):
