@@ -10,7 +10,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.asgi.responder import Responder
 from agui_middleware.config import advertised
+from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.plan import STATE, Choice, Plan, make_plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import Route
 from agui_middleware.config.settings import Settings
 from agui_middleware.filters.contract import FILTER, Context, Filter, Loss, why_no_filter
@@ -20,7 +22,7 @@ from agui_middleware.stream.rewriter import Stream, Write
 logger: logging.Logger = logging.getLogger("agui_middleware")
 
 P = ParamSpec("P")
-Identify = Callable[[Scope], "ClientVersion | str | None"]
+Identify = Callable[[Scope], "ClientVersion | Reader | str | None"]
 
 _EVERY_PATH = Route()
 
@@ -60,7 +62,9 @@ class AGUIMiddleware:
         self._routes = settings.routes or [_EVERY_PATH]
         named = _checked(filters or {})
         self._filters = [_resolve(index, route, named) for index, route in enumerate(self._routes)]
-        self._plans: dict[tuple[int, ClientVersion | None], Plan] = {}  # as many as there are routes and releases
+        self._plans: dict[
+            tuple[int, ClientVersion | Reader | None], Plan
+        ] = {}  # as many as there are routes and readers
         self._warned: set[str] = set()  # what was said once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,7 +98,7 @@ class AGUIMiddleware:
 
         def make_stream(plan: Plan, write: Write) -> Stream:
             limit, debug = self.settings.max_event_bytes, self.settings.debug
-            context = Context(plan.client, route, scope, self._report_loss, limit)
+            context = Context(plan.client, route, scope, self._report_loss, limit, plan.reader and plan.reader.name)
             return Stream(plan, context, write, limit, doubtful=route is _EVERY_PATH, verify=debug)
 
         vary = self.settings.headers if route.client is None and self._identify is None else []
@@ -115,26 +119,30 @@ class AGUIMiddleware:
                 fallback = index
         return fallback
 
-    def _client(self, route: Route, scope: Scope) -> tuple[ClientVersion | None, bool]:
-        """The release that reads the response, and whether that is certain: the body may still name a newer one."""
-        if isinstance(route.client, ClientVersion):
-            return nearest_release(route.client), True
+    def _client(self, route: Route, scope: Scope) -> tuple[ClientVersion | Reader | None, bool]:
+        """Who reads the response, and whether that is certain: the body may still name a newer release."""
+        if isinstance(route.client, ClientVersion | Reader):
+            return counts_as(route.client), True
         version = self._advertised(scope) if self._identify is None else self._identified(self._identify(scope))
+        if version is None and self._identify is None:
+            version = advertised.user_agent(scope.get("headers", ()))
         if version is not None:
-            return nearest_release(version), True
+            return counts_as(version), True
         default_client = self.settings.default_client if route.default_client is None else route.default_client
-        default = nearest_release(default_client) if isinstance(default_client, ClientVersion) else None
-        return default, self._identify is not None or default is None or default >= FIRST_WITH_PROTOCOL_VERSION
+        default = None if isinstance(default_client, str) else counts_as(default_client)
+        if self._identify is not None or default is None:
+            return default, True
+        return default, isinstance(default, ClientVersion) and default >= FIRST_WITH_PROTOCOL_VERSION
 
-    def _identified(self, answer: object) -> ClientVersion | None:
-        if answer is None or isinstance(answer, ClientVersion):
+    def _identified(self, answer: object) -> ClientVersion | Reader | None:
+        if answer is None or isinstance(answer, ClientVersion | Reader):
             return answer
         version = advertised.parse_advertised([answer]) if isinstance(answer, str) else None
         if version is None:
             self._warn_once("identified", "what `identify` returned is no release and counts as absent: %.80r", answer)
         return version
 
-    def _advertised(self, scope: Scope) -> ClientVersion | None:
+    def _advertised(self, scope: Scope) -> ClientVersion | Reader | None:
         fields, query = scope.get("headers", ()), scope.get("query_string", b"")
         for values in advertised.advertised(fields, query, self.settings.headers):
             version = advertised.parse_advertised(values)
@@ -143,7 +151,7 @@ class AGUIMiddleware:
             self._warn_once("advertised", "a client's release could not be read and counts as absent: %.80r", values)
         return None
 
-    def _plan(self, index: int, client: ClientVersion | None) -> Plan:
+    def _plan(self, index: int, client: ClientVersion | Reader | None) -> Plan:
         plan = self._plans.get((index, client))
         if plan is None:
             route = self._routes[index]

@@ -47,8 +47,9 @@ def rewrite(
     """What the middleware makes of a recorded stream of Server-Sent Events: bytes in, bytes out.
 
     Bytes give bytes; an iterable of chunks gives an iterator, and an async iterable an async iterator, that yields what
-    each chunk becomes before it takes the next. `client` is a release of @ag-ui/client or another SDK with its version, as
-    in `ag_ui@0.2.0` (`None` or `"current"`: one that reads everything), `visibility` is `auto` or a value of `SubagentVisibility`.
+    each chunk becomes before it takes the next. `client` is a release of @ag-ui/client or another SDK with its version,
+    such as `ag_ui@0.2.0` (`None` or `"current"`: one that reads everything), `visibility` is `auto` or a value of
+    `SubagentVisibility`.
 
     Raises `ValueError` for a `client` or `visibility` that is none, and what a filter raises once the stream, RUN_ERROR
     included, has been given. A filter that awaits anything but its source needs the async form: the others raise
@@ -70,7 +71,9 @@ class Recording:
         plan = make_plan(counts_as(client), visibility, filters=filters)
         limit = Settings.model_fields["max_event_bytes"].default
         self._written: list[bytes] = []
-        self._stream = Stream(plan, Context(plan.client, on_loss=_log_loss), self._write, limit)
+        self._stream = Stream(
+            plan, Context(plan.client, on_loss=_log_loss, reader=plan.reader and plan.reader.name), self._write, limit
+        )
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """What each of `chunks` becomes."""
