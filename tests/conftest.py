@@ -26,6 +26,7 @@ settings.register_profile(
     max_examples=50,  # of some sixty properties, on each change; `thorough` draws more, and others each time
 )
 settings.register_profile("thorough", settings.get_profile("patient"), max_examples=5000, derandomize=False)
+settings.register_profile("explore", settings.get_profile("patient"), max_examples=200, derandomize=False)
 settings.register_profile("quick", settings.get_profile("patient"), max_examples=10)
 settings.load_profile("patient")
 

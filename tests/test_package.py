@@ -5,7 +5,6 @@ import importlib
 import importlib.metadata
 import inspect
 import pkgutil
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,9 +13,6 @@ from typing import Any
 import pytest
 
 import agui_middleware
-from agui_middleware import ClientVersion, Settings
-from agui_middleware.testing import decode_events
-from tests.robustness.exchange import Exchange
 
 ROOT = Path(agui_middleware.__file__).parent
 README = (ROOT.parent / "README.md").read_text()
@@ -103,35 +99,3 @@ def test_the_contract_of_a_filter_is_written_where_it_is_defined() -> None:
     words = ast.literal_eval(statement.value)
     for duty in ("cancel scope", "must not yield in `finally`", "drops what continues", "RUN_ERROR"):
         assert duty in words
-
-
-# The README.
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
-
-
-async def test_the_code_of_the_readme_runs_in_order() -> None:
-    namespace: dict[str, Any] = {"__name__": "readme"}
-    assert len(blocks("python")) >= 3
-    for code in blocks("python"):
-        exec(compile(code, "README.md", "exec"), namespace)
-    body = b'{"threadId":"t","runId":"r","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}'
-    request: dict[str, Any] = {"body": [body], "headers": [(b"content-type", b"application/json")]}
-    # The last of its apps is that of an agent loop, behind the middleware.
-    for version, tagged in ((b"1.1.0", True), (b"0.0.58", False)):
-        fields = [*request["headers"], (b"x-ag-ui-client-version", version)]
-        exchange = await Exchange("/agent", body=request["body"], headers=fields).run(namespace["app"])
-        types = [event["type"] for event in decode_events(exchange.body)]
-        assert (types[0], types[-1]) == ("RUN_STARTED", "RUN_FINISHED")
-        assert ("SUBAGENT_STARTED" in types) is tagged
-
-
-def test_the_settings_of_the_readme_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    toml = blocks("toml")[0]
-    (tmp_path / "pyproject.toml").write_text(toml)
-    monkeypatch.chdir(tmp_path)
-    settings = Settings()
-    assert settings.default_client == ClientVersion(0, 0, 58)
-    assert [(route.path, route.visibility) for route in settings.routes] == [("/public/{name}", "hidden")]

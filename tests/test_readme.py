@@ -1,4 +1,4 @@
-"""The README does what it says: its table is generated, and its snippets run."""
+"""The READMEs do what they say: that of the project, and those of the rooms. Their snippets run."""
 
 import ast
 import os
@@ -27,10 +27,18 @@ ROOT = README.parent
 INPUT = {"threadId": "t", "runId": "r", "state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
 
 
-def blocks(language: str) -> list[str]:
-    """The README's code blocks in a language, in order."""
+PAGES = [README, *sorted((ROOT / "agui_middleware").glob("*/README.md"))]
+
+
+def blocks(language: str, page: Path) -> list[str]:
+    """A page's code blocks in a language, in order."""
     pattern = rf"^```{language}\n(.*?)^```"
-    return re.findall(pattern, README.read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(pattern, page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def of_all_pages(language: str) -> list[str]:
+    """The code blocks of all pages in a language."""
+    return [block for page in PAGES for block in blocks(language, page)]
 
 
 def test_readme_has_the_compatibility_table_of_the_downgrades() -> None:
@@ -38,22 +46,33 @@ def test_readme_has_the_compatibility_table_of_the_downgrades() -> None:
     assert README.read_text() == with_table(README.read_text())
 
 
-def test_every_block_is_of_a_language_that_is_run_here() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_block_is_of_a_language_that_is_run_here(page: Path) -> None:
     """`.ci/run` runs those of `sh`; the one of `js` is `examples/http_agent.mjs` in a bundle."""
-    languages = set(re.findall(r"^```(.+)$", README.read_text(), re.MULTILINE))
+    languages = set(re.findall(r"^```(.+)$", page.read_text(), re.MULTILINE))
     assert languages <= {"console", "js", "python", "sh", "toml"}
+    assert page == README or "sh" not in languages
 
 
-def test_python_blocks_run_one_after_the_other() -> None:
-    namespace: dict[str, object] = {}
-    snippets = blocks("python")
-    for snippet in snippets:
-        exec(compile(ast.parse(snippet), "README.md", "exec"), namespace)
-    assert len(snippets) >= 3
-    assert "app" in namespace
+def test_the_readme_is_short_enough_to_be_read() -> None:
+    assert len(README.read_text().splitlines()) < 250
 
 
-@pytest.mark.parametrize("block", blocks("toml"))
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_python_blocks_run_one_after_the_other(page: Path) -> None:
+    namespace: dict[str, object] = {"app": None}
+    for snippet in blocks("python", page):
+        exec(compile(ast.parse(snippet), str(page), "exec"), namespace)
+    assert page != README or namespace["app"] is not None
+
+
+@pytest.mark.parametrize("block", of_all_pages("toml"))
 def test_toml_blocks_are_settings(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     in_pyproject = "tool" in tomllib.loads(block)
@@ -108,7 +127,7 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 def console() -> Iterator[tuple[str, str, str]]:
     """The README's console: each command that prints something, with the server that was started last."""
     server = ""
-    for block in blocks("console"):
+    for block in of_all_pages("console"):
         for command, output in commands(block):
             if command.endswith(" &"):
                 server = command.removesuffix(" &")

@@ -17,7 +17,7 @@ from agui_middleware.config.routes import Route
 from agui_middleware.config.settings import Settings
 from agui_middleware.filters.contract import FILTER, Context, Filter, Loss, why_no_filter
 from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, ClientVersion, nearest_release
-from agui_middleware.stream.rewriter import Stream, Write
+from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 logger: logging.Logger = logging.getLogger("agui_middleware")
 
@@ -96,10 +96,12 @@ class AGUIMiddleware:
                 _notify("plan", self._on_plan, scope, choice)
             return chosen
 
-        def make_stream(plan: Plan, write: Write) -> Stream:
+        def make_stream(plan: Plan, write: Write) -> AsyncRewriter:
             limit, debug = self.settings.max_event_bytes, self.settings.debug
-            context = Context(plan.client, route, scope, self._report_loss, limit, plan.reader and plan.reader.name)
-            return Stream(plan, context, write, limit, doubtful=route is _EVERY_PATH, verify=debug)
+            context = Context(
+                plan.client, route.path, scope, self._report_loss, limit, plan.reader and plan.reader.name
+            )
+            return AsyncRewriter(plan, context, write, limit, sniff=route is _EVERY_PATH, verify=debug)
 
         vary = self.settings.headers if route.client is None and self._identify is None else []
         responder = Responder(send, choose_plan, make_stream, vary, self._report_compressed, route.hides)

@@ -12,12 +12,12 @@ from agui_middleware.asgi import headers
 from agui_middleware.asgi.lock import Lock
 from agui_middleware.config.plan import Plan
 from agui_middleware.protocol.errors import WIRE_FAULTS
-from agui_middleware.stream.chain import Rest
-from agui_middleware.stream.rewriter import Stream
+from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
+from agui_middleware.stream.rewriter import Rewriter
 
 logger: logging.Logger = logging.getLogger("agui_middleware")
 
-MakeStream = Callable[[Plan, Callable[[bytes], Awaitable[None]]], Stream]
+MakeStream = Callable[[Plan, Write], AsyncRewriter]
 
 
 class Disconnected(OSError):
@@ -49,7 +49,8 @@ class Responder:
         self._on_compressed = on_compressed
         self._hides = hides
         self._started = False
-        self._stream: Stream | None = None  # None: the response passes as it is
+        self._stream: AsyncRewriter | None = None  # None: the response passes as it is
+        self._rewriter: Rewriter | None = None  # of the stream, where no filter may await
         self._lock = Lock()
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
@@ -80,27 +81,24 @@ class Responder:
             raise failure
 
     def send(self, message: Message) -> Awaitable[None]:
-        """The app's `send`. No coroutine of our own for what is taken at once: that would cost as much as the taking."""
+        """The app's `send`. Not `async def`: creating a coroutine would double the cost of the synchronous path."""
         kind = message["type"]
-        stream = self._stream
         if kind == "http.response.body":
-            if stream is None:
+            if self._stream is None:
                 return self._send_unread(message)
-            body, more = message.get("body", b""), message.get("more_body", False)
-            at_once = stream.at_once
-            if at_once is None or not more or type(body) is not bytes or self._lock.locked or self._over:
-                return self._send_body(body, more, stream)
-            written = at_once(body)
+            body, more, rewriter = message.get("body", b""), message.get("more_body", False), self._rewriter
+            if rewriter is None or not more or type(body) is not bytes or self._lock.locked or self._over:
+                return self._in_turn(self._feed, body, more, self._stream)
+            written = rewriter.feed(body)
             if written is body:
                 return self._send(message)
-            if isinstance(written, bytes):
-                whole: Message = {"type": "http.response.body", "body": written, "more_body": True}
-                return self._send(whole) if written else _send_nothing()
-            return self._send_body(body, more, stream, written)
+            if rewriter.ended:
+                return self._in_turn(self._write_last, written, self._stream)
+            return self._write(written) if written else _send_nothing()
         if kind == "http.response.start":
             return self._start(message)
-        if stream is not None and kind in headers.UNREAD_EXTENSIONS:
-            return self._refuse_file(message, stream)
+        if self._stream is not None and kind in headers.UNREAD_EXTENSIONS:
+            return self._refuse_file(message)
         return self._send(message)
 
     def _send_unread(self, message: Message) -> Awaitable[None]:
@@ -163,9 +161,10 @@ class Responder:
         plan = self._choose_plan()
         changed = headers.for_rewritten_body(fields, self._vary, plan.header_value)
         await self._send(message if changed == fields else {**message, "headers": changed})
-        self._stream = self._make_stream(plan, self._write)
+        self._stream = stream = self._make_stream(plan, self._write)
         self._started = True
-        await self._stream.start()
+        await stream.start()
+        self._rewriter = None if stream.awaits else stream.rewriter
 
     async def _refuse(self, why: str) -> None:
         """Fail closed: what a route hides would pass unread."""
@@ -176,48 +175,50 @@ class Responder:
         await self._send({"type": "http.response.start", "status": 500, "headers": fields})
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-    async def _refuse_file(self, message: Message, stream: Stream) -> None:
+    async def _refuse_file(self, message: Message) -> None:
         if self._hides:
             logger.error("a route that hides subagents refused a file, which nobody reads here")
             await self._end()
             raise Disconnected("the response is over")
         await self._send(message)
 
-    async def _send_body(self, body: Any, more: bool, stream: Stream, rest: Rest | None = None) -> None:
-        lock = self._lock
-        if lock.locked:
-            await lock.acquire()
-        else:
-            lock.locked = True
+    async def _in_turn(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
+        """Do what sends, while nobody else sends."""
+        await self._lock.acquire()
         try:
             if self._over:
                 await _turn_away()
-            if rest is not None:
-                await stream.go_on(rest)
-            else:  # a body may be anything like bytes: servers take that
-                await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
-            if stream.ended or not more:
-                await self._conclude(stream, more)
+            await work(*args)
         except BaseException:
-            # A filter that was cancelled, or a client that has left: nothing can follow what did not get out.
+            # A filter that was cancelled, or a client that disconnected: nothing can follow what did not get out.
             self._over = True
             raise
         finally:
-            if lock.waiting:
-                lock.release()
-            else:
-                lock.locked = False
-            if self._left:
-                await stream.close()
+            self._lock.release()
+            if self._left and self._stream is not None:
+                await self._stream.close()
 
-    async def _conclude(self, stream: Stream, more: bool) -> None:
-        early = stream.ended
-        if not early:
+    async def _feed(self, body: Any, more: bool, stream: AsyncRewriter) -> None:
+        # A body may be anything like bytes: servers take that.
+        await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
+        if stream.ended:
+            await self._end_early(more, stream)
+        elif not more:
             await stream.finish()
-        if early or stream.failure is not None:
-            _log(stream.failure)
+            if stream.failure is not None:
+                _log(stream.failure)
+            await self._end()
+
+    async def _write_last(self, written: bytes, stream: AsyncRewriter) -> None:
+        if written:
+            await self._write(written)
+        await self._end_early(True, stream)
+
+    async def _end_early(self, more: bool, stream: AsyncRewriter) -> None:
+        """End the response where a filter or a fault has ended the stream, though the app may have more to send."""
+        _log(stream.failure)
         await self._end()
-        if early and more:
+        if more:
             raise Disconnected("the response is over")
 
     async def _finish(self, complete: bool = True) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from agui_middleware.filters.chunks import expand_chunks
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.chunk_lanes import ID_OF, OPENER_MEMBERS, PARENT, Lanes
 from agui_middleware.protocol.event import UNSET, Event
 from agui_middleware.protocol.releases import ClientVersion
@@ -39,7 +40,7 @@ def _contents(pieces: list[Piece]) -> set[tuple[int, object, object]]:
 
 
 @per_event(EVERYTHING)
-def in_one_lane(_: Context) -> Each:
+def in_one_lane(_: Context) -> Step:
     """The stream as a release from before 0.0.59 reads it, which has one lane for the chunks of all subagents.
 
     What a chunk that continues its lane says of itself is not compared with what its opener said.

@@ -1,14 +1,14 @@
 """Which filters of a plan had a hand in what became of an event."""
 
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from agui_middleware.config.plan import Plan
 from agui_middleware.downgrades import SUBAGENTS, downgrades_for
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.filters.composition import Composition
-from agui_middleware.filters.contract import Context, Filter, Loss, Touched
-from agui_middleware.protocol.event import Event, as_event
+from agui_middleware.filters.contract import Context, Loss
+from agui_middleware.filters.declared import DeclaredFilter, Deliver, Running
+from agui_middleware.protocol.event import Event
 
 
 class Reason(NamedTuple):
@@ -43,35 +43,57 @@ def reasons(plan: Plan, visibility: str) -> list[Reason]:
     return found
 
 
-class Watched:
+class Watched(DeclaredFilter):
     """One filter, and what went into it and came out of it while the latest event passed."""
 
-    def __init__(self, filter: Filter, reason: Reason) -> None:
+    def __init__(self, filter: DeclaredFilter, reason: Reason) -> None:
+        super().__init__(filter, (), frozenset())
+        self.handled = filter.handled  # what passes the filter by passes its watch by
         self._filter = filter
         self.reason = reason
-        self._into: list[Event] = []
-        self._out_of: list[Event] = []
-        if hasattr(filter, "handles"):
-            self.handles: Touched = filter.handles  # what passes the filter by passes its watch by
+        self.into: list[Event] = []
+        self.out_of: list[Event] = []
 
     def forget(self) -> None:
         """The next event begins."""
-        self._into, self._out_of = [], []
+        self.into, self.out_of = [], []
 
     @property
     def acted(self) -> bool:
         """Whether anything came out otherwise than it went in."""
-        return [event.raw for event in self._into] != [event.raw for event in self._out_of]
+        return [event.raw for event in self.into] != [event.raw for event in self.out_of]
 
-    async def __call__(self, events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-        async def into() -> AsyncIterator[Event]:
-            async for event in events:
-                self._into.append(event)
-                yield event
+    def start(self, context: Context, deliver: Deliver) -> Running:
+        def note(output: Event) -> None:
+            self.out_of.append(output)
+            deliver(output)
 
-        async for event in self._filter(into(), context):
-            self._out_of.append(as_event(event))
-            yield event
+        return _RunningWatch(self, self._filter.start(context, note))
+
+
+class _RunningWatch:
+    """A watched filter at work."""
+
+    def __init__(self, watched: Watched, running: Running) -> None:
+        self._watched = watched
+        self._running = running
+
+    @property
+    def done(self) -> bool:
+        return self._running.done
+
+    def step(self, event: Event) -> Event | None:
+        self._watched.into.append(event)
+        passed = self._running.step(event)
+        if passed is not None:
+            self._watched.out_of.append(passed)
+        return passed
+
+    def finish(self) -> None:
+        self._running.finish()
+
+    def close(self) -> None:
+        self._running.close()
 
 
 class Journal(Context):
@@ -82,7 +104,7 @@ class Journal(Context):
         self.losses: list[Loss] = []
         self.watched: list[Watched] = [
             Watched(filter, reason)
-            for filter, reason in zip(plan.composition.filters, reasons(plan, visibility), strict=True)
+            for filter, reason in zip(plan.composition.declared, reasons(plan, visibility), strict=True)
         ]
         self.plan: Plan = plan._replace(composition=Composition(self.watched))
         self._number = 0

@@ -11,7 +11,7 @@ from agui_middleware.demo.without_middleware import Rejection, Unprotected
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 from agui_middleware.stream import sse
-from agui_middleware.stream.rewriter import Stream
+from agui_middleware.stream.async_rewriter import AsyncRewriter
 
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
 
@@ -50,7 +50,7 @@ class Tracer:
 
     def __init__(self, client: ClientVersion | None, visibility: str) -> None:
         self._journal = Journal(make_plan(client, visibility), visibility)
-        self._stream = Stream(self._journal.plan, self._journal, self._write, LIMIT)
+        self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT)
         self._unprotected = Unprotected(client)
         self._decoder = sse.Decoder(LIMIT)
         self._written = sse.Decoder(LIMIT)

@@ -5,7 +5,8 @@ Up to 0.0.40 a client knows neither their events nor messages of their role, and
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_messages
 

@@ -8,7 +8,9 @@ message of its own.
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
-from agui_middleware.filters.contract import Context, Each, handles, overlook, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import Step, handles, per_event
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
@@ -19,7 +21,7 @@ _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
 @per_event(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
-def without_activity_texts(_: Context) -> Each:
+def without_activity_texts(_: Context) -> Step:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
     roster = ClientMessages(None)
     dropped: set[tuple[str, str]] = set()
@@ -43,8 +45,8 @@ def without_activity_texts(_: Context) -> Each:
     return show
 
 
-@handles(*OPENERS, *OTHERS, *_OTHER_CHUNKS, _CONTENT, _CHUNK, dozes=True)
-async def without_activity_reasoning(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@handles(*OPENERS, *OTHERS, *_OTHER_CHUNKS, _CONTENT, _CHUNK)
+async def without_activity_reasoning(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 
     Its opening and its end stay: they close the chunks that 0.0.59, unlike the releases before it, puts together itself.
@@ -52,7 +54,7 @@ async def without_activity_reasoning(events: AsyncIterator[Event], _: Context) -
     """
     roster = ClientMessages(None)
     closed: set[str | None] = set()  # the subagents whose chunks are
-    overlook(events, _OTHER_CHUNKS)
+    events.skipped = _OTHER_CHUNKS
     async for event in events:
         type, id = event.head.type, event.head.messageId
         if closed and (type == _CHUNK or type in _OTHER_CHUNKS):
@@ -63,7 +65,7 @@ async def without_activity_reasoning(events: AsyncIterator[Event], _: Context) -
             event = _without_delta(event)
             if event.head.type == _START:
                 closed.add(_owner(event))
-                overlook(events, ())
+                events.skipped = ()
         roster.take(event)
         yield event
 

@@ -6,7 +6,8 @@ client's own to them. What the snapshot says of it follows as an event.
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 
 

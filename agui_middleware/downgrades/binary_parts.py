@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import is_media
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 from agui_middleware.protocol.releases import ClientVersion

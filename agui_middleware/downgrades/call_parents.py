@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import edit_messages
 

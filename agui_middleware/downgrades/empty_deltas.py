@@ -1,11 +1,12 @@
 """Content that adds nothing. Before 0.0.50 a client rejects an empty `delta` of a text while it decodes the event."""
 
-from agui_middleware.filters.contract import Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
 
 @per_event("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
-def without_empty_deltas(_: Context) -> Each:
+def without_empty_deltas(_: Context) -> Step:
     """Drop it."""
 
     def show(event: Event) -> Event | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 _LARGEST = 16  # bytes of a snapshot that is read; no number that somebody writes for zero is longer

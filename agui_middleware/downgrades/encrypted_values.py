@@ -6,7 +6,8 @@ it in the next run.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import messages_of
 

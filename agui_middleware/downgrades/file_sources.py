@@ -7,7 +7,8 @@ posts that part back with its next run, and an agent of today rejects it: the pa
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 
 

@@ -5,7 +5,8 @@ Before 1.0.0 a client rejects an event of an unknown type while it decodes it, a
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, handles
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.releases import ClientVersion

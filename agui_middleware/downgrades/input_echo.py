@@ -7,7 +7,8 @@ message would double what the client has: neither is worth it.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import messages_of
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
-from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.event_types import EventType
@@ -207,15 +209,15 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-@handles(EVERYTHING, except_=frozenset({"RAW"}), dozes=True)
-async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@handles(EVERYTHING, except_=frozenset({"RAW"}))
+async def one_at_a_time(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
 
     Where a run fails, what is open is closed before its RUN_ERROR. Raises `EventTooLarge` where more than
     `Settings.max_event_bytes` would wait.
     """
     line = Line(context)
-    overlook(events, line.uninteresting)
+    events.skipped = line.uninteresting
     async for event in events:
         try:
             for leaving in line.take(event):
@@ -224,6 +226,6 @@ async def one_at_a_time(events: AsyncIterator[Event], context: Context) -> Async
             for end in line.close():
                 yield end
             raise
-        overlook(events, line.uninteresting)
+        events.skipped = line.uninteresting
     for leaving in line.leave(close=True):
         yield leaving

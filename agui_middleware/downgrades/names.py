@@ -5,7 +5,8 @@ Before 0.0.48 a client ignores it in TEXT_MESSAGE_START. A snapshot that restate
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 

@@ -7,7 +7,8 @@ one while the first is open.
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 

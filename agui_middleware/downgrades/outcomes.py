@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_object
 

@@ -5,7 +5,8 @@ Releases up to 0.0.30 did so. No later one does: the state that they predict is 
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 

@@ -6,7 +6,8 @@ older client declares nothing: AG-UI's page on versioning.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 

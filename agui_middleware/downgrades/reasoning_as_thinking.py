@@ -7,7 +7,8 @@ ids for neither: overlapping spans become one, and of overlapping messages the l
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 _THINKING: Final = {

@@ -5,7 +5,8 @@ Before 0.0.45 a client rejects a snapshot or an input echo that holds one.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_messages
 

@@ -7,7 +7,9 @@ as it may be continued: its END leaves with its result, or with the end of the r
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.filters.contract import TOKENS, Context, handles, overlook
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
+from agui_middleware.filters.source import TOKENS, EventSource
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import calls_of, messages_of
 
@@ -15,20 +17,20 @@ _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_R
 _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
 
 
-@handles(*_OF_A_CALL, *_OF_THE_RUN, dozes=True)
-async def keep_calls_open(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@handles(*_OF_A_CALL, *_OF_THE_RUN)
+async def keep_calls_open(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of tool calls.
 
     What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.
     """
     calls = _Calls(context)
-    overlook(events, TOKENS)
+    events.skipped = TOKENS
     async for event in events:
         for end in calls.due(event):
             yield end
         if calls.passes(event):
             yield event
-        overlook(events, () if calls.dropped else TOKENS)
+        events.skipped = () if calls.dropped else TOKENS
     for end in calls.ends.values():
         yield end
 

@@ -7,7 +7,8 @@ may be continued: its END leaves with the end of the run.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import messages_of
 

@@ -7,7 +7,8 @@ run that brings a list. Its text parts are joined; media have no place in a stri
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import Holder, joined
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import edit_messages
 

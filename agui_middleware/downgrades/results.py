@@ -7,7 +7,9 @@ here a result shows where a snapshot restates it.
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.filters.contract import TOKENS, Context, handles, overlook
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
+from agui_middleware.filters.source import TOKENS, EventSource
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -22,16 +24,16 @@ _TELLING: Final = (
 )
 
 
-@handles("TOOL_CALL_RESULT", *_TELLING, *_ENDS, dozes=True)
-async def without_results(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@handles("TOOL_CALL_RESULT", *_TELLING, *_ENDS)
+async def without_results(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Drop results for a client that rejects them; report those that the application does not get."""
     reads = context.client is None or context.client >= _FIRST_TO_READ
     untold = False
-    overlook(events, TOKENS)
+    events.skipped = TOKENS
     async for event in events:
         result = event.head.type == "TOOL_CALL_RESULT"
         untold = result or (untold and event.head.type in _ENDS)
-        overlook(events, () if untold else TOKENS)
+        events.skipped = () if untold else TOKENS
         if untold and not (reads and result):
             context.lost("tool results", "what a tool answered, unless a snapshot restates it", "0.0.34")
         if reads or not result:

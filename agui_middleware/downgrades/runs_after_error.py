@@ -8,7 +8,9 @@ messages in its input echo.
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.messages import messages_of
@@ -26,15 +28,15 @@ _MEMBERS = dict(_CLOSERS.values())
 _OTHERS = frozenset(EventType) - _CLOSERS.keys() - _MEMBERS.keys() - {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"}
 
 
-@handles(EVERYTHING, dozes=True)
-async def continue_failed_runs(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@handles(EVERYTHING)
+async def continue_failed_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
     run = _Run()
-    overlook(events, _OTHERS)
+    events.skipped = _OTHERS
     async for event in events:
         type = event.head.type
-        overlook(events, () if type == "RUN_ERROR" else _OTHERS)
+        events.skipped = () if type == "RUN_ERROR" else _OTHERS
         if error is not None and type == "RUN_STARTED":
             error = None
             context.lost(

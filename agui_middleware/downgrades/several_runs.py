@@ -6,20 +6,22 @@ runs of a stream become one, which ends as the last one does.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EventType
 
 _OTHERS = frozenset(EventType) - {"RUN_FINISHED"}  # what is of interest only while a RUN_FINISHED is held back
 
 
-@handles(EVERYTHING, dozes=True)
-async def join_runs(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@handles(EVERYTHING)
+async def join_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None
-    overlook(events, _OTHERS)
+    events.skipped = _OTHERS
     async for event in events:
-        overlook(events, () if event.head.type == "RUN_FINISHED" else _OTHERS)
+        events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
         if finished is not None:
             before, finished = finished, None
             if event.head.type == "RUN_STARTED":

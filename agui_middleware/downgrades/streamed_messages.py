@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import messages_of
 from agui_middleware.protocol.releases import ClientVersion

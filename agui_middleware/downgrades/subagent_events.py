@@ -6,7 +6,8 @@ with them. The route's visibility takes them out (`agui_middleware.filters.subag
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 

@@ -5,7 +5,8 @@ assistant's. A text of another role has no place: as the assistant's it would be
 """
 
 from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
-from agui_middleware.filters.contract import Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
 _FOREIGN = ("user", "system", "developer")
@@ -13,7 +14,7 @@ _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 
 
 @per_event(*OPENERS, *OTHERS, *_CONTINUED)
-def assistant_texts(context: Context) -> Each:
+def assistant_texts(context: Context) -> Step:
     """Name the assistant's role, and drop the texts of others.
 
     A text that continues a message is of the role which that message had first.

@@ -7,7 +7,8 @@ them and show nothing, and those before want each message inside a span.
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 _SPAN = ("THINKING_START", "THINKING_END")

@@ -6,7 +6,8 @@ Up to 0.0.36 a client rejects THINKING_START, and wants it before any other of t
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EventType
 

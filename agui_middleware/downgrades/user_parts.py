@@ -6,7 +6,8 @@ Up to 0.0.40 the content of a message is a string, and a client rejects the snap
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.content_parts import joined
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_messages
 

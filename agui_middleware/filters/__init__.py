@@ -1,6 +1,7 @@
 """What a route can put into the way of a stream."""
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, Loss, handles
+from agui_middleware.filters.contract import Context, Filter, Loss
+from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.subagents import SubagentVisibility
 
 __all__ = ["EVERYTHING", "Context", "Filter", "Loss", "SubagentVisibility", "handles"]

@@ -5,10 +5,12 @@ one another's messages, silently, and a tool call that is continued after anothe
 any number of open messages and calls from 0.0.37 on, if each says its id.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-from agui_middleware.filters.contract import EVERYTHING, Context, handles, overlook
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.chunk_lanes import ID_OF, NEUTRAL, Lane, Lanes, Match
 from agui_middleware.protocol.event import UNSET, Event
 from agui_middleware.protocol.event_types import EventType
@@ -33,11 +35,11 @@ _END = {
 _CLOSING = frozenset(EventType) - frozenset(ID_OF)  # what is of interest only while a lane is open
 
 
-@handles(EVERYTHING, except_=NEUTRAL - frozenset(ID_OF), dozes=True)
-async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncGenerator[Event, None]:
+@handles(EVERYTHING, except_=NEUTRAL - frozenset(ID_OF))
+async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event, None]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is."""
     lanes = Lanes()
-    overlook(events, _CLOSING)
+    events.skipped = _CLOSING
     async for event in events:
         if event.head.type not in ID_OF:
             for lane in lanes.close(event):
@@ -48,7 +50,7 @@ async def expand_chunks(events: AsyncIterator[Event], _: Context) -> AsyncGenera
         else:
             for piece in _pieces(event, taken):
                 yield piece
-        overlook(events, () if lanes.open else _CLOSING)
+        events.skipped = () if lanes.open else _CLOSING
 
 
 def _take(lanes: Lanes, chunk: Event) -> Match | None:

@@ -1,33 +1,44 @@
-"""Several filters in a row, and which of them an event visits."""
+"""Declared filters in a row, and which of them an event visits."""
 
 from collections.abc import Sequence
 
-from agui_middleware.filters.contract import Filter, Touched
+from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.declared import DeclaredFilter
 from agui_middleware.protocol.event_types import EventType
 
 
-class Next(dict[str, int]):
-    """By event type, the first filter from some place on that an event visits; the number of filters where none does."""
+class NextFilter(dict[str, int]):
+    """By event type, the index of the next filter that handles it; the number of filters where none does."""
 
     def __missing__(self, type: str) -> int:
-        return self[""]  # which stands for every type that no filter names
+        return self[""]  # stands for every type that no filter names
 
 
 class Composition:
-    """Filters in their order, and which of them an event visits: those that declare its type, or declare none.
+    """The filters of a plan, made once and shared by its responses.
 
-    Made once for a plan and shared by its responses. `next`: for each place in the order, the filter that is visited from
-    there on. `together`: no filter awaits anything but its source.
+    - `awaiting`: those up to the last one that declares nothing: they may await, and each runs on a pump.
+    - `declared`: the others. They await nothing, and are driven synchronously.
+    - `next`: for each place among the declared ones, the filter that an event of some type visits from there on.
     """
 
-    __slots__ = ("filters", "next", "together")
+    __slots__ = ("awaiting", "declared", "filters", "next")
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters: tuple[Filter, ...] = tuple(filters)
-        touched: list[Touched | None] = [getattr(filter, "handles", None) for filter in self.filters]
-        self.together: bool = None not in touched
-        types = frozenset(EventType).union({""}, *(filter.named for filter in touched if filter is not None))
-        self.next: list[Next] = [Next(dict.fromkeys(types, len(touched)))]
-        for index, here in reversed(list(enumerate(touched))):
-            visits = {type: here is None or type in here for type in types}
-            self.next.insert(0, Next({type: index if visits[type] else later for type, later in self.next[0].items()}))
+        declares = [isinstance(filter, DeclaredFilter) for filter in self.filters]
+        first = len(declares) - declares[::-1].index(False) if False in declares else 0
+        self.awaiting: tuple[Filter, ...] = self.filters[:first]
+        self.declared: tuple[DeclaredFilter, ...] = tuple(
+            filter for filter in self.filters[first:] if isinstance(filter, DeclaredFilter)
+        )
+        self.next: list[NextFilter] = _next(self.declared)
+
+
+def _next(filters: Sequence[DeclaredFilter]) -> list[NextFilter]:
+    types = frozenset(EventType).union({""}, *(filter.handled.named for filter in filters))
+    tables = [NextFilter(dict.fromkeys(types, len(filters)))]
+    for index, filter in reversed(list(enumerate(filters))):
+        later = tables[0]
+        tables.insert(0, NextFilter({type: index if type in filter.handled else later[type] for type in types}))
+    return tables

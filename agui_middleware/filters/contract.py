@@ -1,53 +1,45 @@
 """What a filter is, and what it is told."""
 
-import functools
 import inspect
-import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
-from agui_middleware.stream.pump import Source
-
-if TYPE_CHECKING:
-    from agui_middleware.config.routes import Route
-    from agui_middleware.protocol.ownership import Ownership
-    from agui_middleware.protocol.releases import ClientVersion
-
-logger: logging.Logger = logging.getLogger("agui_middleware")
+from agui_middleware.protocol.ownership import Ownership
+from agui_middleware.protocol.releases import ClientVersion
 
 
 class Context:
     """What a filter knows of the response that it works on.
 
     - `client`: the release of @ag-ui/client that reads the stream, `None` for one that reads everything.
-    - `route`: the route that matched, `None` outside a server (`rewrite`).
+    - `route`: the path of the route that matched, as it was configured; `None` outside a server (`rewrite`).
     - `scope`: the ASGI scope of the request, empty outside a server.
     - `reader`: the name of the SDK that reads the stream as that release would, `None` for @ag-ui/client itself.
     - `max_event_bytes`: how much all filters together may hold back for the response, see `hold`.
     """
 
-    __slots__ = ("_held", "_lost", "_on_loss", "client", "max_event_bytes", "ownership", "reader", "route", "scope")
+    __slots__ = ("_held", "_lost", "_on_loss", "_ownership", "client", "max_event_bytes", "reader", "route", "scope")
 
     def __init__(
         self,
-        client: "ClientVersion | None" = None,
-        route: "Route | None" = None,
+        client: ClientVersion | None = None,
+        route: str | None = None,
         scope: Mapping[str, Any] | None = None,
         on_loss: Callable[["Loss"], None] | None = None,
         max_event_bytes: int = 10 * 1024 * 1024,
         reader: str | None = None,
     ) -> None:
         self.client: ClientVersion | None = client
-        self.route: Route | None = route
+        self.route: str | None = route
         self.scope: Mapping[str, Any] = {} if scope is None else scope
         self.max_event_bytes: int = max_event_bytes
         self.reader: str | None = reader
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
-        self.ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`
+        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`
 
     def lost(self, feature: str, reason: str, fixed_in: str | None = None) -> None:
         """Report that something was removed that the client would have shown: once a response and feature.
@@ -91,7 +83,7 @@ class Loss:
         """The report as `route` (its path), `client`, `feature` and `fixed_in`: for log records and metrics."""
         route, client = self.context.route, self.context.client
         return {
-            "route": None if route is None else route.path,
+            "route": route,
             "client": self.context.reader or (None if client is None else str(client)),
             "feature": self.feature,
             "fixed_in": self.fixed_in,
@@ -154,80 +146,3 @@ def _may_be_called(function: Callable[..., Any], *arguments: object) -> bool:
     except ValueError:  # it has none: built in
         return True
     return True
-
-
-_F = TypeVar("_F", bound=Filter)
-
-EVERYTHING: Final = "*"
-
-
-def handles(*types: str, except_: frozenset[str] = frozenset(), dozes: bool = False) -> Callable[[_F], _F]:
-    """Declare the only event types that a filter looks at: the others pass it by, at no cost.
-
-    `EVERYTHING` stands for all types but those in `except_`. A filter that declares its types also promises to await
-    nothing but its source, so that the events of one chunk may leave together, and to yield nothing before its first
-    event. If it holds events back, those it does not look at overtake them. `dozes`: it calls `overlook`.
-    """
-
-    def declare(filter: _F) -> _F:
-        filter.handles = Touched(frozenset(types), except_, dozes)  # type: ignore[attr-defined]  # of the function
-        return filter
-
-    return declare
-
-
-TOKENS: Final = frozenset(
-    {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT"}
-)
-"""What a stream consists of nearly altogether, and so the types that are worth being overlooked."""
-
-
-def overlook(events: AsyncIterator[Event], types: Collection[str]) -> None:
-    """Have events of these types pass a filter by, until it says otherwise: those that it would only yield again.
-
-    To be called with the events that the filter was given. A filter that is interested in tokens only while something is
-    open costs a stream of tokens a fifth of what it would cost otherwise. Has no effect unless the filter declares it.
-    """
-    if isinstance(events, Source) and events.dozes:
-        events.overlooked = types
-
-
-Each: TypeAlias = Callable[[Event], Event | None]
-
-
-def per_event(*types: str, except_: frozenset[str] = frozenset()) -> Callable[[Callable[[Context], Each]], Filter]:
-    """A filter for which each event stands alone: a function that gives the event to pass on, or `None` to drop it.
-
-    What is decorated is called once for a response, with its context, and gives the function. To call one costs a fifth
-    of what it costs to resume a generator. `types` and `except_` are those of `handles`.
-    """
-
-    def declare(begin: Callable[[Context], Each]) -> Filter:
-        @handles(*types, except_=except_)
-        @functools.wraps(begin)
-        async def filter(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-            pass_on = begin(context)
-            async for event in events:
-                passed = pass_on(event)
-                if passed is not None:
-                    yield passed
-
-        filter.each = begin  # type: ignore[attr-defined]  # of the function
-        return filter
-
-    return declare
-
-
-class Touched:
-    """The event types that a filter looks at, as `handles` was told."""
-
-    __slots__ = ("_except", "_types", "dozes", "named")
-
-    def __init__(self, types: frozenset[str], except_: frozenset[str], dozes: bool = False) -> None:
-        self._types, self._except = types, except_
-        self.dozes: bool = dozes
-        # Any type that is not among these is treated as every other such type.
-        self.named: frozenset[str] = types | except_
-
-    def __contains__(self, type: str) -> bool:
-        return type not in self._except if EVERYTHING in self._types else type in self._types

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, handles
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import UNSET, Event, as_id
 from agui_middleware.protocol.json_object import MalformedEvent, decode
 from agui_middleware.protocol.messages import calls_of, messages_of

@@ -5,7 +5,8 @@ from contextlib import aclosing
 from typing import Any
 
 from agui_middleware.filters.chunks import expand_chunks
-from agui_middleware.filters.contract import EVERYTHING, Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.messages import edit_messages

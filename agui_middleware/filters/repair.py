@@ -20,7 +20,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Raw
 
-from agui_middleware.filters.contract import EVERYTHING, Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.messages import edit_elements, edit_object

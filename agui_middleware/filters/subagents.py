@@ -1,9 +1,11 @@
 """What a client sees of an agent's subagents."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from enum import StrEnum
+from functools import partial
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, Filter, handles, per_event
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
 from agui_middleware.protocol.chunk_lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
@@ -55,7 +57,7 @@ async def attributed(events: AsyncIterator[Event], _: Context) -> AsyncIterator[
 
 
 @per_event(EVERYTHING)
-def inline(_: Context) -> Each:
+def inline(_: Context) -> Step:
     """`SubagentVisibility.INLINE`."""
     steps, chunks = Steps(), Chunks()
 
@@ -75,23 +77,27 @@ def inline(_: Context) -> Each:
     return show
 
 
-async def track_ownership(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Learn whose is what before a route's own filters drop what says so: first of all, where `hidden` comes behind them."""
+@per_event(EVERYTHING)
+def track_ownership(context: Context) -> Step:
+    """Record ownership before the route's own filters can drop the events that establish it, where `hidden` follows them."""
     owners, chunks = Ownership(), Chunks()
-    context.ownership = owners
-    async for event in events:
+    context._ownership = owners
+
+    def track(event: Event) -> Event:
         if event.head.type in ID_OF:
             owners.take(chunks.named(event))
         else:
             chunks.passed(event)
             owners.take(event)
-        yield event
+        return event
+
+    return track
 
 
 @per_event(EVERYTHING)
-def hidden(context: Context) -> Each:
+def hidden(context: Context) -> Step:
     """`SubagentVisibility.HIDDEN`."""
-    owners, chunks = Ownership(context.ownership), Chunks()
+    owners, chunks = Ownership(context._ownership), Chunks()
 
     def show(event: Event) -> Event | None:
         type = event.head.type
@@ -172,7 +178,12 @@ def untag(event: Event) -> Event:
     return event.untagged() if edit is None else edit(event.untagged(), _untag_object)
 
 
-_CARRIED = {"MESSAGES_SNAPSHOT": edit_messages, "RUN_STARTED": edit_messages, "RUN_FINISHED": edit_interrupts}
+_edit_tagged = partial(edit_messages, containing=b"subagentRunId")
+_CARRIED: dict[str, Callable[..., Event]] = {
+    "MESSAGES_SNAPSHOT": _edit_tagged,
+    "RUN_STARTED": _edit_tagged,
+    "RUN_FINISHED": edit_interrupts,
+}
 
 
 def strip_hidden(event: Event, owners: Ownership) -> Event:

@@ -14,7 +14,8 @@ from contextlib import aclosing
 from typing import Any
 
 from agui_middleware.filters.chunks import expand_chunks
-from agui_middleware.filters.contract import EVERYTHING, Context, Filter, handles
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 

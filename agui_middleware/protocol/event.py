@@ -29,8 +29,10 @@ class Head(msgspec.Struct, gc=False, frozen=True):
 
 
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+_LARGE = 16 * 1024  # bytes; from here on reading an event twice costs more than writing it anew
 _decode_head = msgspec.json.Decoder(Head).decode
 _new = object.__new__
+_replace_head = msgspec.structs.replace
 
 
 @final
@@ -91,17 +93,37 @@ class Event(JsonObject):
             return getattr(self.head, str(name)) is not UNSET
         return super().__contains__(name)
 
+    def replace(self, **changes: Any) -> "Event":
+        head = self.head
+        if not _HEAD_MEMBERS.isdisjoint(changes):
+            named = {name: _plain(value, name) for name, value in changes.items() if name in _HEAD_MEMBERS}
+            if not isinstance(named.get("type", ""), str):
+                raise TypeError("an event keeps a string 'type'")
+            head = _replace_head(head, **named)
+        return self._with({**self.members(), **changes}, head)
+
     def without(self, *names: str) -> "Event":
         if names == ("subagentRunId",) and type(self.head.subagentRunId) is str:
             return self.untagged()
-        return super().without(*names)
+        before = self.members()
+        members = before.copy()
+        for name in names:
+            members.pop(name, None)
+        if len(members) == len(before):
+            return self
+        if "type" not in members:
+            raise TypeError("an event keeps a string 'type'")
+        head = self.head
+        if not _HEAD_MEMBERS.isdisjoint(names):
+            head = _replace_head(head, **{name: UNSET for name in names if name in _HEAD_MEMBERS})
+        return self._with(members, head)
 
     def untagged(self) -> "Event":
         """The event without its `subagentRunId`; the event itself where that is absent, or no string."""
         tag, raw = self.head.subagentRunId, self._raw
         if type(tag) is not str:
             return self
-        if raw is not None and tag.isascii():
+        if raw is not None and len(raw) < _LARGE and tag.isascii():
             # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest. One at
             # a nested tag leaves the event's own in sight; one through an escape leaves an odd number of quotes, no JSON.
             before, found, after = raw.partition(b',"subagentRunId":"')
@@ -114,19 +136,17 @@ class Event(JsonObject):
                     shorter = self
                 if shorter.head.subagentRunId is UNSET:
                     return shorter
-        return super().without("subagentRunId")
+        members = self.members().copy()
+        del members["subagentRunId"]
+        return self._with(members, _replace_head(self.head, subagentRunId=UNSET))
 
-    def _derive(self, members: dict[str, Any]) -> "Event":
-        before, head = self.members(), {}
-        for name in members.keys() & _HEAD_MEMBERS:
-            value = members[name]
-            head[name] = getattr(self.head, name) if value is before.get(name) else _plain(value, name)
-        if not isinstance(head.get("type"), str):
-            raise TypeError("an event keeps a string 'type'")
-        derived = Event.__new__(Event)
-        JsonObject.__init__(derived, members)
-        derived.head = Head(**head)
+    def _with(self, members: dict[str, Any], head: Head) -> "Event":
+        derived = _new(Event)
+        derived.head = head
         derived.fields = self.fields
+        derived._raw = None
+        derived._members = members
+        derived._values = None
         return derived
 
 

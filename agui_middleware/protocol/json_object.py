@@ -111,6 +111,11 @@ class JsonObject(Mapping[str, Any]):
         for word in words:
             if raw.find(word) >= 0:  # `word in raw` tries it as a number first, and fails at that
                 return True
+        return self.has_escapes()
+
+    def has_escapes(self) -> bool:
+        """Whether an ASCII character may stand in the JSON as an escape, such as `\\u0073`."""
+        raw = self.raw
         return 92 in raw and _ESCAPED_ASCII.search(raw) is not None
 
     def get_object(self, name: str) -> "JsonObject | None":
@@ -129,6 +134,12 @@ class JsonObject(Mapping[str, Any]):
         if name not in read:
             read[name] = _elements_in(self.members().get(name))
         return read[name]
+
+    def get_raw_list(self, name: str) -> list[Raw] | None:
+        """The member `name` as a list of undecoded elements. `None`: absent, no list, or not as it came."""
+        value = self.members().get(name)
+        raw = bytes(value) if type(value) is Raw else b""
+        return _elements_of(raw) if raw.startswith(b"[") else None
 
     def replace(self, **changes: Any) -> Self:
         """A copy with these members set; values may hold `JsonObject`, `msgspec.Raw` and what msgspec encodes."""

@@ -7,6 +7,8 @@ nothing was edited stays the very same object, and what is not an object, or not
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from msgspec import Raw
+
 from agui_middleware.protocol.event import Event, JsonObject
 
 Holder = TypeVar("Holder", bound=JsonObject)
@@ -25,11 +27,11 @@ def calls_of(message: JsonObject | Any) -> Iterator[JsonObject]:
         yield from (call for call in message.get_list("toolCalls") or () if isinstance(call, JsonObject))
 
 
-def edit_messages(event: Event, edit: Edit) -> Event:
-    """Edit the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's `input`."""
+def edit_messages(event: Event, edit: Edit, *, containing: bytes | None = None) -> Event:
+    """Edit the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's `input`; `containing` as in `edit_elements`."""
     if event.type != "RUN_STARTED":
-        return edit_elements(event, "messages", edit)
-    return edit_object(event, "input", lambda input: edit_elements(input, "messages", edit))
+        return edit_elements(event, "messages", edit, containing=containing)
+    return edit_object(event, "input", lambda input: edit_elements(input, "messages", edit, containing=containing))
 
 
 def edit_interrupts(event: Event, edit: Edit) -> Event:
@@ -46,12 +48,33 @@ def edit_object(holder: Holder, name: str, edit: Edit) -> Holder:
     return holder.without(name) if after is None else holder.replace(**{name: after})
 
 
-def edit_elements(holder: Holder, name: str, edit: Edit) -> Holder:
-    """Edit the objects in the list that is the member `name`, if it is one."""
+def edit_elements(holder: Holder, name: str, edit: Edit, *, containing: bytes | None = None) -> Holder:
+    """Edit the objects in the list that is the member `name`, if it is one.
+
+    `containing`: only those in which this word may stand. Most messages of a large snapshot are then never looked into.
+    """
+    if containing is not None and not holder.may_contain(containing):
+        return holder
+    raws = None if containing is None or holder.has_escapes() else holder.get_raw_list(name)
+    if raws is not None and containing is not None:
+        return _edit_raw(holder, name, raws, containing, edit)
     before = holder.get_list(name)
     if before is None:
         return holder
     after = [edit(element) if isinstance(element, JsonObject) else element for element in before]
     if all(new is old for new, old in zip(after, before, strict=True)):
+        return holder
+    return holder.replace(**{name: [element for element in after if element is not None]})
+
+
+def _edit_raw(holder: Holder, name: str, elements: list[Raw], word: bytes, edit: Edit) -> Holder:
+    after: list[Raw | JsonObject | None] = [*elements]
+    for place, element in enumerate(elements):
+        raw = bytes(element)
+        if raw.find(word) >= 0 and raw[:1] == b"{":
+            before = JsonObject.of(raw)
+            edited = edit(before)
+            after[place] = element if edited is before else edited
+    if after == elements:
         return holder
     return holder.replace(**{name: [element for element in after if element is not None]})

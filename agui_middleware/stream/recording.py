@@ -1,5 +1,6 @@
 """A recorded stream through a plan, without a server."""
 
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Sequence
 from typing import overload
 
@@ -7,10 +8,12 @@ from agui_middleware.config.named_clients import counts_as, parse_client
 from agui_middleware.config.plan import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.settings import Settings
-from agui_middleware.filters.contract import Context, Filter, Loss, logger
+from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.protocol.releases import ClientVersion
-from agui_middleware.stream.rewriter import Stream
+from agui_middleware.stream.async_rewriter import AsyncRewriter
+
+logger: logging.Logger = logging.getLogger("agui_middleware.loss")
 
 
 @overload
@@ -71,9 +74,8 @@ class Recording:
         plan = make_plan(counts_as(client), visibility, filters=filters)
         limit = Settings.model_fields["max_event_bytes"].default
         self._written: list[bytes] = []
-        self._stream = Stream(
-            plan, Context(plan.client, on_loss=_log_loss, reader=plan.reader and plan.reader.name), self._write, limit
-        )
+        context = Context(plan.client, on_loss=_log_loss, reader=plan.reader and plan.reader.name)
+        self._stream = AsyncRewriter(plan, context, self._write, limit)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """What each of `chunks` becomes."""

@@ -1,273 +1,213 @@
-"""One recorded or running stream through one plan: bytes in, bytes out. No ASGI."""
+"""One stream through one plan, synchronously: bytes in, bytes out. No ASGI."""
 
 import logging
-from collections.abc import Awaitable, Callable
-from functools import partial
 
 from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context
-from agui_middleware.protocol.errors import EventTooLarge
+from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
-from agui_middleware.stream.chain import Chain, Rest
-from agui_middleware.stream.pump import DONE
+from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.sniffer import Sniffer
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
-logger: logging.Logger = logging.getLogger("agui_middleware")
-
-Write = Callable[[bytes], Awaitable[None]]
+logger: logging.Logger = logging.getLogger("agui_middleware.stream")
 
 _TYPES = frozenset(EventType)
-_TURNS = frozenset({"RUN_STARTED", "RUN_ERROR"})
 _TYPE_NAMES = frozenset(type.encode() for type in EventType)
+_RUN_BOUNDS = frozenset({"RUN_STARTED", "RUN_ERROR"})
 
 
-class Undeliverable(BaseException):
-    """`write` raised `error` while a filter was at work: nothing that a filter should see, or be blamed for."""
+class Rewriter:
+    """Decodes, filters and encodes one stream.
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+    Any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise nothing that a
+    filter or the stream is at fault for: once `ended`, the stream takes no more, and what it had to say, RUN_ERROR included,
+    was returned; where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
 
-
-class Stream:
-    """Decodes, filters and encodes one stream; what leaves is handed to `write`.
-
-    `start`, any number of `at_once` and `feed`, `finish` if the stream ended well, and `close` whatever happened. They raise
-    what `write` raises and nothing else. Once `ended`, the stream takes no more: what it had to say, RUN_ERROR included, was
-    written. Where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
-
-    `doubtful`: it may be no AG-UI; one whose first event is of no AG-UI type is written as it comes. `verify`: see
-    `Settings.debug`.
+    `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. Filters of the plan that may await
+    come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and `written` in place of `feed`.
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        context: Context,
-        write: Write,
-        max_event_bytes: int,
-        *,
-        doubtful: bool = False,
-        verify: bool = False,
+        self, plan: Plan, context: Context, max_event_bytes: int, *, sniff: bool = False, verify: bool = False
     ) -> None:
-        self._plan = plan
         self._rewrites = plan.rewrites
-        self._together = plan.composition.together
-        self._write = write
-        self._decoder = Decoder(max_event_bytes)
-        self._chain = Chain(plan.composition, context, self._emit)
-        self.at_once: Callable[[bytes], bytes | Rest | None] | None = None
-        """What a chunk becomes that need not be waited for, the chunk itself where it passes; or what is left to be done for
-        it, which is `go_on`'s. `None`: it is for `feed` to take, as all are while this is `None`."""
-        self._doubtful = doubtful
+        self._hides = plan.hides
         self._verify = verify
-        if not doubtful:
-            self._decide()
-        self._held: list[bytes] = []  # of a doubtful stream, as it came
-        self._held_size = 0
-        self._limit = max_event_bytes  # of what is held, comments between the lines of one event included
-        self._unsettled: list[Item] = []  # the same, decoded
-        self._raw = False  # no AG-UI: everything passes as it comes
-        self._out: list[bytes | Event] = []  # frames; an event, where its SSE fields are yet to be put
-        self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads nothing but another run
-        self.ended: bool = False
+        self.decoder: Decoder = Decoder(max_event_bytes)
+        self.chain: Chain = Chain(plan.composition, context, self._emit)
+        self.sniffer: Sniffer | None = Sniffer(self.decoder, max_event_bytes) if sniff else None
+        self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
+        self._unsettled = sniff  # either of the two
+        self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
+        self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream takes no more."""
+        return self.chain.ended
 
     @property
     def failure(self) -> Exception | None:
-        return self._chain.failure
+        """The error that ended the stream, if one did."""
+        return self.chain.failure
 
-    async def start(self) -> None:
-        """Let filters do what they do before the first event."""
-        if not self._doubtful:
-            await self._run(self._chain.start())
-            self.ended = self._chain.ended
+    def feed(self, chunk: bytes) -> bytes:
+        """Take the next bytes; return what becomes of them, but for what filters hold back.
 
-    async def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; what becomes of them was written once this is awaited, except for what a filter holds."""
-        if self._raw:
-            await self._write(chunk)
-            return
-        items = self._decoder.feed(chunk)
-        if self._doubtful:
-            items = await self._settle(chunk, items)
-        await self._run(self._take(items))
-
-    async def go_on(self, rest: Rest) -> None:
-        """Do what `at_once` left to be done."""
-        await self._run(rest())
-
-    async def finish(self, complete: bool = True) -> None:
-        """The stream has ended: write what is left, be it an event without its blank line or what filters held back.
-
-        Not `whole`: it broke off, so that only what filters held back is left. An event without its end may be half of one.
+        A chunk in which nothing changes is returned as the very same object.
         """
-        if self._doubtful and complete:
-            await self._pass_raw()
-        if not (self._raw or self._doubtful):
-            await self._run(self._take(self._decoder.finish() if complete else [], last=True))
-
-    async def close(self) -> None:
-        """Unwind the filters."""
-        await self._chain.close()
-
-    async def _run(self, step: Awaitable[None]) -> None:
-        undeliverable: Exception | None = None
+        if self._unsettled:
+            return self._sniff(chunk)
+        if self.decoder.one_frame(chunk) is None:
+            self._take(self.decoder.feed(chunk))
+            return self.written()
+        if not self._rewrites:
+            return chunk
+        # Nearly every server sends an event a chunk, framed as here. What follows is `_take` of that event, but for the
+        # lists of items and frames.
         try:
-            await step
-        except Undeliverable as error:
-            undeliverable = error.error
-        if undeliverable is not None:
-            raise undeliverable  # out here, so that it does not become the context of its own wrapper
-        self.ended = self._chain.ended
-        await self._flush()
+            event = Event.parse(chunk[6:-2])
+        except MalformedEvent:
+            self._take([Frame(chunk[6:-2])])
+            return self.written()
+        left = self.chain.walk(event)
+        if left is event and not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
+            return chunk
+        if left is not None:
+            self.chain.leave(left)
+        return self.written()
 
-    async def _take(self, items: list[Item], last: bool = False) -> None:
+    def finish(self, complete: bool = True) -> bytes:
+        """The stream has ended: return what is left, be it an event without its blank line or what filters held back.
+
+        Not `complete`: it broke off, so that only what filters held back is left. An event without its end may be half.
+        """
+        if self.sniffer is not None:
+            return self._undecided() if complete else b""
+        if not self.passthrough:
+            if complete:
+                self._take(self.decoder.finish())
+            if not self.ended:
+                self.chain.finish()
+        return self.written()
+
+    def close(self) -> None:
+        """Unwind the filters."""
+        self.chain.close()
+
+    def read(self, item: Item) -> Event | None:
+        """Return the event of an item; `None` where the item is done with.
+
+        Raises `EventTooLarge`, and on a route that hides `MalformedEvent`: the run ends there, see `Chain.fail`.
+        """
+        if type(item) is Frame:
+            return self._read_data(item.data, item.fields)
+        if type(item) is Comment:
+            # On hidden routes comment text is blanked: it was never inspected.
+            self._out.append(encode_comment(b"" if self._hides else item.text))
+        elif type(item) is UnknownField:
+            self._skip(item.line)
+        else:
+            raise EventTooLarge
+        return None
+
+    def written(self) -> bytes:
+        """Return what was put out since the last call."""
+        out = self._out
+        if not out:
+            return b""
+        self._out = []
+        if len(out) == 1 and isinstance(event := out[0], Event) and event.fields is None:
+            return b"data: %b\n\n" % event.raw
+        return b"".join(_frames(out))
+
+    def decide(self) -> list[Item]:
+        """The stream is AG-UI: return what was decoded of it so far."""
+        assert self.sniffer is not None  # asked by the caller
+        items, self.sniffer = self.sniffer.items, None
+        self._unsettled = False
+        return items
+
+    def pass_through(self) -> None:
+        """The stream is not AG-UI: all of it passes as it comes."""
+        self.passthrough, self.sniffer = True, None
+
+    def _take(self, items: list[Item]) -> None:
         for item in items:
             if self.ended:
                 return
-            if type(item) is Frame:
-                await self._take_data(item.data, item.fields)
-            elif type(item) is Comment:
-                # No text that nobody read leaves a route that hides.
-                self._out.append(encode_comment(b"" if self._plan.hides else item.text))
-            elif type(item) is UnknownField:
-                await self._skip(item.line)
-            else:
-                await self._chain.fail(EventTooLarge())
-            self.ended = self._chain.ended
-            if self._out and not self._together:
-                await self._flush()  # a filter may wait long over the next item
-        if last and not self.ended:
-            await self._chain.finish()
+            try:
+                event = self.read(item)
+            except WIRE_FAULTS as error:
+                self.chain.fail(error)
+                return
+            if event is not None:
+                self.chain.push(event)
 
-    def _take_data(self, data: bytes | None, fields: Fields | None) -> Awaitable[None]:
+    def _read_data(self, data: bytes | None, fields: Fields | None) -> Event | None:
         if data is None or (data[:1] != b"{" and data.lstrip(b" \t\n")[:1] != b"{"):
-            # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as this.
-            bare = data is not None or self._plan.hides
+            # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as a comment.
+            bare = data is not None or self._hides
             self._out.append(encode_comment() if bare else encode(None, fields))
-            return self._skip(data or b"")
+            self._skip(data or b"")
+            return None
         line = data if 10 not in data else data.replace(b"\n", b" ")  # in JSON, a line end is but white space
         if not self._rewrites:
             self._out.append(encode(line if line is data or _is_event(line) else data, fields))
-            return DONE
+            return None
         try:
-            event = Event.parse(line, fields)
+            return Event.parse(line, fields)
         except MalformedEvent as error:
             logger.warning("an event could not be read: %s", error)
-            if self._plan.hides:
-                return self._chain.fail(error)
+            if self._hides:
+                raise
             self._out.append(encode(data, fields))
-            return DONE
-        return self._chain.push(event)
+            return None
 
-    def _skip(self, line: bytes) -> Awaitable[None]:
-        """Pass over what every client skips, unless it may be a piece of an event, which said whose something is."""
-        if self._plan.hides and b"{" in line:
-            return self._chain.fail(MalformedEvent("a torn event"))
-        return DONE
+    def _skip(self, line: bytes) -> None:
+        """Pass over what every client skips, unless it may be a piece of an event, which named an owner."""
+        if self._hides and b"{" in line:
+            raise MalformedEvent("a torn event")
 
-    def _emit(self, event: Event) -> Awaitable[None]:
+    def _emit(self, event: Event) -> None:
         type = event.head.type
         if type == "RUN_ERROR":
-            if self._errored and self._chain.failure is not None:
-                return DONE
+            if self._errored and self.failure is not None:
+                return
             self._errored = True
         elif type == "RUN_STARTED":
             self._errored = False
         if self._verify and not event.is_unmutated():
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
-        event.raw  # noqa: B018  # encoded here, where a filter that put in what is no JSON is to blame
+        event.raw  # noqa: B018  # encoded here, where a filter that put in a value that is not JSON is to blame
         self._out.append(event)
-        # One with fields waits for what else comes of its frame: the last piece takes them.
-        return DONE if self._together or event.fields is not None else self._deliver()
 
-    async def _deliver(self) -> None:
-        try:
-            await self._flush()
-        except Exception as error:
-            raise Undeliverable(error) from error
+    def _sniff(self, chunk: bytes) -> bytes:
+        if self.sniffer is None:
+            return chunk
+        passed = self.sniffer.feed(chunk)
+        if self.sniffer.verdict is False:
+            self.pass_through()
+        elif self.sniffer.verdict:
+            self._take(self.decide())
+            return self.written()
+        return passed
 
-    def _flush(self) -> Awaitable[None]:
-        return self._write(self._drained()) if self._out else DONE
-
-    def _drained(self) -> bytes:
-        out, self._out = self._out, []
-        return b"".join(_frames(out))
-
-    def _decide(self) -> None:
-        """How the chunks of what is AG-UI for certain are taken."""
-        if not self._rewrites:
-            self.at_once = self._decoder.one_frame
-        elif self._together and not self._verify:
-            self.at_once = self._rewritten
-
-    def _rewritten(self, chunk: bytes) -> bytes | Rest | None:
-        if self._decoder.one_frame(chunk) is None:
-            return None
-        try:
-            event = Event.parse(chunk[6:-2])
-        except MalformedEvent:
-            return None
-        walked = self._chain.walk(event)
-        if walked is None:
-            return b""
-        if type(walked) is not Event:
-            return walked
-        if walked.fields is not None or walked.head.type in _TURNS:
-            self._emit(walked)
-            return self._drained()
-        try:
-            return chunk if walked is event else b"data: %b\n\n" % walked.raw
-        except Exception as error:  # a filter put in what is no JSON
-            return partial(self._chain.fail, error)
-
-    async def _settle(self, chunk: bytes, items: list[Item]) -> list[Item]:
-        """Find out from its first event whether the stream is AG-UI, and give what is to be taken by now.
-
-        Comments before the first event pass as they come, so that a slow agent's pings arrive.
-        """
-        self._held.append(chunk)
-        self._held_size += len(chunk)
-        self._unsettled += items
-        first = next((item for item in items if not _is_silent(item)), None)
-        if type(first) is Frame and _is_event(first.data or b"", _TYPES):
-            self._doubtful = False
-            self._decide()
-            self._held, items = [], self._unsettled
-            await self.start()
-            return items
-        if first is not None or self._held_size > self._limit:
-            await self._pass_raw()
-        elif self._decoder.idle:
-            await self._write_held()
-        return []
-
-    async def _pass_raw(self) -> None:
-        self._raw, self._doubtful = True, False
-        self.at_once = _as_it_is
-        await self._write_held()
-
-    async def _write_held(self) -> None:
-        held = b"".join(self._held)
-        self._held, self._held_size, self._unsettled = [], 0, []
-        if held:
-            await self._write(held)
+    def _undecided(self) -> bytes:
+        assert self.sniffer is not None  # asked by the caller
+        held = self.sniffer.release()
+        self.pass_through()
+        return held
 
 
-def _as_it_is(chunk: bytes) -> bytes:
-    return chunk
-
-
-def _is_silent(item: Item) -> bool:
-    return type(item) is Comment or type(item) is UnknownField or (type(item) is Frame and item.data is None)
-
-
-def _is_event(data: bytes, types: frozenset[str] | None = None) -> bool:
+def _is_event(data: bytes) -> bool:
     try:
-        event = Event.parse(data.replace(b"\n", b" "))
+        Event.parse(data)
     except MalformedEvent:
         return False
-    return types is None or event.type in types
+    return True
 
 
 def _frames(out: list[bytes | Event]) -> list[bytes]:

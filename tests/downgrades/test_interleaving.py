@@ -223,14 +223,14 @@ async def held(limit: int, *events: Json) -> tuple[list[Json], Exception | None]
     """What the filter alone makes of events under a bound of its own, and why it failed, if it did."""
     out: list[Json] = []
 
-    async def emit(event: Event) -> None:
+    def emit(event: Event) -> None:
         out.append(dict(event))
 
     context = Context(ClientVersion.parse("0.0.36"), max_event_bytes=limit)
     chain = Chain(Composition([one_at_a_time]), context, emit)
     for event in events:
-        await chain.push(Event(**event))
-    await chain.close()
+        chain.push(Event(**event))
+    chain.close()
     return out, chain.failure
 
 

@@ -1,7 +1,8 @@
 import pytest
 
-from agui_middleware import ClientVersion, Context, Event, Route
-from agui_middleware.filters.contract import EVERYTHING, Loss, Touched, handles
+from agui_middleware import ClientVersion, Context, Event
+from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.declared import EVERYTHING, HandledTypes
 from agui_middleware.protocol.errors import EventTooLarge
 
 
@@ -12,7 +13,7 @@ def test_a_context_outside_a_server_knows_nothing() -> None:
 
 
 def test_a_context_tells_of_client_route_and_scope() -> None:
-    client, route, scope = ClientVersion.parse("0.0.58"), Route(path="/agent"), {"type": "http"}
+    client, route, scope = ClientVersion.parse("0.0.58"), "/agent", {"type": "http"}
     context = Context(client, route, scope)
     assert (context.client, context.route, context.scope) == (client, route, scope)
 
@@ -63,22 +64,12 @@ def test_what_is_held_back_is_bounded_for_all_filters_together() -> None:
 @pytest.mark.parametrize(
     ("declared", "inside", "outside"),
     [
-        (Touched(frozenset("AB"), frozenset()), "AB", "C"),
-        (Touched(frozenset({EVERYTHING}), frozenset("AB")), "CD", "AB"),
-        (Touched(frozenset({EVERYTHING}), frozenset()), "ABC", ""),
-        (Touched(frozenset(), frozenset()), "", "ABC"),
+        (HandledTypes(frozenset("AB"), frozenset()), "AB", "C"),
+        (HandledTypes(frozenset({EVERYTHING}), frozenset("AB")), "CD", "AB"),
+        (HandledTypes(frozenset({EVERYTHING}), frozenset()), "ABC", ""),
+        (HandledTypes(frozenset(), frozenset()), "", "ABC"),
     ],
 )
-def test_touched_types(declared: Touched, inside: str, outside: str) -> None:
+def test_handled_types(declared: HandledTypes, inside: str, outside: str) -> None:
     assert all(type in declared for type in inside)
     assert not any(type in declared for type in outside)
-
-
-def test_touches_leaves_the_filter_as_it_is() -> None:
-    async def filter(events, context):  # type: ignore[no-untyped-def]
-        async for event in events:
-            yield event
-
-    declared = handles("A", "B")(filter)
-    assert declared is filter
-    assert "A" in declared.handles  # type: ignore[attr-defined]

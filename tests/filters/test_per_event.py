@@ -1,13 +1,16 @@
-"""Filters that a chain calls instead of resuming, and filters that overlook what they are not interested in."""
+"""Filters that a chain calls instead of resuming, and what every declared filter is besides."""
 
+import functools
 from collections.abc import AsyncIterator
 
 import pytest
 
 from agui_middleware.filters.composition import Composition
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, Filter, handles, overlook, per_event
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
 from agui_middleware.protocol.event import Event
 from agui_middleware.stream.chain import Chain
+from agui_middleware.testing import run_filter
 
 Events = AsyncIterator[Event]
 
@@ -16,20 +19,19 @@ async def drive(*filters: Filter, types: str) -> list[str]:
     """The types that leave, RUN_ERROR with its code."""
     out: list[str] = []
 
-    async def emit(event: Event) -> None:
+    def emit(event: Event) -> None:
         out.append(f"RUN_ERROR {event['code']}" if event.type == "RUN_ERROR" else event.type)
 
     chain = Chain(Composition(filters), Context(), emit)
-    await chain.start()
     for type in types.split():
-        await chain.push(Event(type=type))
-    await chain.finish()
-    await chain.close()
+        chain.push(Event(type=type))
+    chain.finish()
+    chain.close()
     return out
 
 
 @per_event("A", "B")
-def marked(_: Context) -> Each:
+def marked(_: Context) -> Step:
     """Marks what it sees, drops B."""
     return lambda event: None if event.type == "B" else event.replace(type=event.type + "!")
 
@@ -54,7 +56,7 @@ async def test_a_function_is_made_once_for_a_response_with_its_context() -> None
     contexts: list[Context] = []
 
     @per_event("A")
-    def remembering(context: Context) -> Each:
+    def remembering(context: Context) -> Step:
         contexts.append(context)
         return lambda event: event
 
@@ -66,7 +68,7 @@ async def test_a_function_is_made_once_for_a_response_with_its_context() -> None
 
 async def test_a_function_that_raises_ends_the_run_for_what_comes_behind_it() -> None:
     @per_event("A")
-    def failing(_: Context) -> Each:
+    def failing(_: Context) -> Step:
         def fail(event: Event) -> Event:
             raise LookupError
 
@@ -81,51 +83,40 @@ async def test_what_each_gives_is_a_filter_like_any_other() -> None:
         for type in "ABC":
             yield Event(type=type)
 
-    assert [event.type async for event in marked(events(), Context())] == ["A!", "C!"]
+    assert [event.type async for event in marked(events(), Context())] == ["A!", "C"]
     assert marked.__name__ == "marked"
     assert marked.__doc__ == "Marks what it sees, drops B."
 
 
-def dozing(dozes: bool, seen: list[str]) -> Filter:
-    """Overlooks A until it sees B, and after C."""
-
-    @handles(EVERYTHING, dozes=dozes)
-    async def filter(events: Events, _: Context) -> Events:
-        overlook(events, {"A"})
-        async for event in events:
-            seen.append(event.type)
-            if event.type == "B":
-                overlook(events, ())
-            if event.type == "C":
-                overlook(events, {"A"})
-            yield event
-
-    return filter
+@handles("A", "B")
+async def held_to_the_end(events: Events, _: Context) -> Events:
+    held = [event async for event in events]
+    for event in held:
+        yield event
 
 
-@pytest.mark.parametrize(("dozes", "shown"), [(True, "X B A C"), (False, "X A B A C A")])
-async def test_a_filter_is_not_shown_what_it_overlooks_if_it_says_that_it_dozes(dozes: bool, shown: str) -> None:
-    seen: list[str] = []
-    assert await drive(dozing(dozes, seen), noting, types="X A B A C A") == ["X?", "A?", "B?", "A?", "C?", "A?"]
-    assert seen == shown.split()
+@handles("B")
+async def until_b(events: Events, _: Context) -> Events:
+    async for _event in events:
+        return
+    yield _event  # makes it a generator
 
 
-async def test_nothing_is_overlooked_for_a_filter_around_one_that_dozes() -> None:
-    """It was never asked, and may well be interested."""
-    seen: list[str] = []
+@pytest.mark.parametrize(
+    ("declared", "left"), [(marked, "A! C"), (held_to_the_end, "C A B"), (noting, "A? B? C?"), (until_b, "A")], ids=str
+)
+async def test_a_declared_filter_is_called_as_any_other_and_a_wrapper_around_it_too(
+    declared: Filter, left: str
+) -> None:
+    """`functools.wraps` copies attributes: what declares a filter has to be more than one."""
 
-    async def around(events: Events, context: Context) -> Events:
-        async for event in dozing(True, [])(events, context):
-            seen.append(event.type)
-            yield event
+    @functools.wraps(declared)
+    def wrapper(events: Events, context: Context) -> Events:
+        called.append(context)
+        return declared(events, context)
 
-    await drive(around, types="X A A")
-    assert seen == ["X", "A", "A"]
-
-
-async def test_overlooking_has_no_effect_on_any_other_iterator() -> None:
-    async def events() -> Events:
-        yield Event(type="A")
-
-    seen: list[str] = []
-    assert [event.type async for event in dozing(True, seen)(events(), Context())] == ["A"] == seen
+    called: list[Context] = []
+    assert await run_filter(declared, [{"type": type} for type in "ABC"]) == [{"type": type} for type in left.split()]
+    assert await run_filter(wrapper, [{"type": type} for type in "ABC"]) == [{"type": type} for type in left.split()]
+    assert len(called) == 1
+    assert repr(declared) == f"<filter {wrapper.__name__}>"

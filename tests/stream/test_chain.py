@@ -2,14 +2,18 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from ag_ui.core import CustomEvent
 
 from agui_middleware.filters import EVERYTHING, Context, Filter, handles
 from agui_middleware.filters.composition import Composition
-from agui_middleware.filters.contract import Each, overlook, per_event
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.drive import run_filters
+from agui_middleware.stream.pumps import Pumps
 from tests.conftest import Run
 
 Events = AsyncIterator[Event]
@@ -18,25 +22,39 @@ FILTER_ERROR = "RUN_ERROR AGUI_FILTER_ERROR"
 
 
 class Driven:
-    """A chain, and what it has emitted; an event is told by its type, RUN_ERROR with its code."""
+    """Filters, those that may await on pumps, and what has left them: an event as its type, RUN_ERROR with its code."""
 
     def __init__(self, *filters: Filter) -> None:
         self.log: Log = []
-        self.chain = Chain(Composition(filters), Context(), self._emit)
+        composition, context = Composition(filters), Context()
+        self.chain = Chain(composition, context, lambda event: self.log.append(named(event)))
+        self.pumps = Pumps(composition.awaiting, context, self.chain, self._flush)
 
-    async def _emit(self, event: Event) -> None:
-        self.log.append(named(event))
+    async def _flush(self) -> None:
+        pass
+
+    async def start(self) -> None:
+        await self.pumps.start()
 
     async def push(self, *types: str) -> None:
         for type in types:
-            await self.chain.push(Event(type=type))
+            if not self.pumps.ended:
+                await self.pumps.push(Event(type=type))
+
+    async def finish(self) -> None:
+        if not self.pumps.ended:
+            await self.pumps.finish()
+
+    async def close(self) -> None:
+        await self.pumps.close()
+        self.chain.close()
 
     async def run(self, *types: str) -> Log:
         """All of a stream: start, the events, the end."""
-        await self.chain.start()
+        await self.start()
         await self.push(*types)
-        await self.chain.finish()
-        await self.chain.close()
+        await self.finish()
+        await self.close()
         return self.log
 
 
@@ -103,14 +121,14 @@ async def test_without_filters_events_pass() -> None:
 
 async def test_filters_run_in_order_and_each_event_leaves_before_the_next_is_read() -> None:
     driven = Driven(marks("1"), marks("2"))
-    await driven.chain.start()
+    await driven.start()
     await driven.push("A")
     assert driven.log == ["A12"]
     await driven.push("B")
     assert driven.log == ["A12", "B12"]
-    await driven.chain.finish()
+    await driven.finish()
     assert driven.log == ["A12", "B12", "end of 12", "end of 2"]
-    assert driven.chain.ended
+    assert driven.pumps.ended
 
 
 async def test_a_filter_may_drop_split_and_hold_back() -> None:
@@ -158,11 +176,11 @@ async def test_a_filter_may_yield_before_its_first_event() -> None:
             yield event.replace(type=f"{event.type}{count}")
 
     driven = Driven(filter, counts, marks("!"))
-    await driven.chain.start()
+    await driven.start()
     assert driven.log == ["before1!"]
     await driven.push("A")
     assert driven.log == ["before1!", "A2!"]
-    await driven.chain.close()
+    await driven.close()
 
 
 async def test_filters_share_the_context_and_state_is_local() -> None:
@@ -175,20 +193,13 @@ async def test_filters_share_the_context_and_state_is_local() -> None:
             count += 1
             yield event.replace(type=f"{event.type}{count}")
 
-    composition = Composition([counts, counts])
-    log: Log = []
-
-    async def emit(event: Event) -> None:
-        log.append(event.type)
-
-    chains = [Chain(composition, Context(), emit) for _ in range(2)]
-    for chain in chains:
-        await chain.start()
-    for chain in chains:
-        await chain.push(Event(type="A"))
-    for chain in chains:
-        await chain.close()
-    assert log == ["A11", "A11"]
+    both = [Driven(counts, counts), Driven(counts, counts)]
+    for driven in both:
+        await driven.start()
+    for driven in both:
+        await driven.push("A")
+        await driven.close()
+        assert driven.log == ["A11"]
     assert seen[0] is seen[1] is not seen[2]
 
 
@@ -231,16 +242,9 @@ async def test_each_event_visits_the_filters_of_its_type_in_order() -> None:
         mark("4", EVERYTHING, except_=frozenset("A")),
         mark("5", "x"),
     ]
-    seen = {}
-
-    async def emit(event: Event) -> None:
-        seen[event.type] = event["seen"]
-
-    chain = Chain(Composition(filters), Context(), emit)
-    await chain.start()
-    for type in ("A", "B", "RAW", "x", "y"):
-        await chain.push(Event(type=type))
-    await chain.close()
+    types = ("A", "B", "RAW", "x", "y")
+    left = await run_filters([Event(type=type) for type in types], Composition(filters), Context())
+    seen = {event.type: event["seen"] for out in left for event in out}
     assert seen == {"A": "123", "B": "234", "RAW": "34", "x": "345", "y": "34"}
 
 
@@ -255,11 +259,12 @@ async def test_a_changed_type_visits_the_filters_of_the_new_one() -> None:
     assert log == ["B", "end", "finally"]
 
 
-def test_filters_that_all_declare_their_types_await_nothing() -> None:
-    declared = handles("A")(marks("1"))
-    assert Composition([]).together
-    assert Composition([declared, declared]).together
-    assert not Composition([declared, marks("2")]).together
+def test_filters_up_to_the_last_that_declares_nothing_may_await() -> None:
+    declared, other = handles("A")(marks("1")), marks("2")
+    for filters, awaiting in (((), 0), ((declared, declared), 0), ((declared, other), 2), ((other, declared), 1)):
+        composition = Composition(filters)
+        assert composition.awaiting == filters[:awaiting]
+        assert composition.declared == filters[awaiting:]
 
 
 # Filters of the package's own, at less than a generator's cost.
@@ -267,7 +272,7 @@ def test_filters_that_all_declare_their_types_await_nothing() -> None:
 
 def dropping(type: str, log: Log) -> Filter:
     @per_event(EVERYTHING)
-    def filter(_: Context) -> Each:
+    def filter(_: Context) -> Step:
         def pass_on(event: Event) -> Event | None:
             log.append(event.type)
             return None if event.type == type else event.replace(seen=True)
@@ -288,7 +293,7 @@ async def test_a_filter_may_be_called_for_each_event() -> None:
 
 async def test_a_filter_that_is_called_has_state_of_its_own_for_each_response() -> None:
     @per_event("A")
-    def counting(_: Context) -> Each:
+    def counting(_: Context) -> Step:
         count = 0
 
         def pass_on(event: Event) -> Event:
@@ -304,7 +309,7 @@ async def test_a_filter_that_is_called_has_state_of_its_own_for_each_response() 
 
 async def test_a_filter_that_is_called_and_raises_ends_the_run() -> None:
     @per_event("A", "B")
-    def fails(_: Context) -> Each:
+    def fails(_: Context) -> Step:
         def pass_on(event: Event) -> Event:
             if event.type == "B":
                 raise ZeroDivisionError
@@ -330,32 +335,38 @@ async def test_a_filter_that_is_called_is_a_filter_like_any_other() -> None:
     assert log == ["A", "B"]
 
 
-async def test_a_filter_that_dozes_is_not_given_what_it_overlooks() -> None:
-    def watching(log: Log, dozes: bool) -> Filter:
-        @handles("A", "B", dozes=dozes)
-        async def filter(events: Events, _: Context) -> Events:
-            overlook(events, {"A"})
+async def test_a_filter_is_not_given_what_it_skips() -> None:
+    log: Log = []
+
+    @handles("A", "B")
+    async def filter(events: EventSource, _: Context) -> Events:
+        events.skipped = {"A"}
+        async for event in events:
+            log.append(event.type)
+            events.skipped = {"A"} if len(log) > 1 else set()
+            yield event
+
+    driven = Driven(filter, handles(EVERYTHING)(marks("!")))
+    assert await driven.run("A", "B", "A", "A", "C") == ["A!", "B!", "A!", "A!", "C!", "end of !"]
+    assert log == ["B", "A"]
+
+
+async def test_a_declared_filter_that_awaits_has_raised_and_is_unwound() -> None:
+    log: Log = []
+
+    @handles("B")
+    async def filter(events: Events, _: Context) -> Events:
+        try:
             async for event in events:
-                log.append(event.type)
-                overlook(events, {"A"} if len(log) > 1 else set())
+                await anyio.lowlevel.checkpoint()
                 yield event
+        finally:
+            log.append("finally")
 
-        return filter
-
-    for dozes, expected in ((True, ["B", "A"]), (False, ["A", "B", "A", "A", "C"])):
-        log: Log = []
-        driven = Driven(watching(log, dozes), marks("!"))
-        assert await driven.run("A", "B", "A", "A", "C") == ["A!", "B!", "A!", "A!", "C!", "end of !"]
-        assert log == [type for type in expected if type != "C"]
-
-
-async def test_to_overlook_by_hand_has_no_effect() -> None:
-    async def events() -> Events:
-        yield Event(type="A")
-
-    source = events()
-    overlook(source, {"A"})
-    assert [event.type async for event in source] == ["A"]
+    driven = Driven(filter)
+    assert await driven.run("A", "B", "C") == ["A", FILTER_ERROR]
+    assert "awaited something" in str(driven.chain.failure)
+    assert log == ["finally"]
 
 
 # What ends early.
@@ -365,13 +376,13 @@ async def test_behind_a_filter_that_raises_the_others_read_run_error_and_the_end
     before: Log = []
     after: Log = []
     driven = Driven(reads(before), fails_on("B"), reads(after), marks("!"))
-    await driven.chain.start()
+    await driven.start()
     await driven.push("A", "B", "C")
     assert driven.log == ["A!", "RUN_ERROR!", "end of !"]
     assert isinstance(driven.chain.failure, ZeroDivisionError)
-    assert driven.chain.ended
-    await driven.chain.finish()
-    await driven.chain.close()
+    assert driven.pumps.ended
+    await driven.finish()
+    await driven.close()
     assert before == ["A", "B", "finally"]
     assert after == ["A", FILTER_ERROR, "end", "finally"]
 
@@ -421,12 +432,12 @@ async def test_behind_a_filter_that_returns_the_others_read_the_end() -> None:
     before: Log = []
     after: Log = []
     driven = Driven(reads(before), returns_on_b(), reads(after))
-    await driven.chain.start()
+    await driven.start()
     await driven.push("A")
-    assert not driven.chain.ended
+    assert not driven.pumps.ended
     await driven.push("B", "C")
-    assert (driven.log, driven.chain.ended, driven.chain.failure) == (["A"], True, None)
-    await driven.chain.close()
+    assert (driven.log, driven.pumps.ended, driven.chain.failure) == (["A"], True, None)
+    await driven.close()
     assert before == ["A", "B", "finally"]
     assert after == ["A", "end", "finally"]
 
@@ -451,9 +462,9 @@ async def test_a_filter_that_yields_what_is_no_event_has_raised() -> None:
 async def test_fail_has_all_filters_read_run_error_and_the_end() -> None:
     log: Log = []
     driven = Driven(reads(log), handles("RUN_ERROR")(marks("!")), handles("C")(reads(log)))
-    await driven.chain.start()
+    await driven.start()
     await driven.push("A")
-    await driven.chain.fail(MalformedEvent("x"))
+    await driven.pumps.fail(MalformedEvent("x"))
     await driven.push("B")
     assert driven.log == ["A", "RUN_ERROR!", "end of !"]
     assert log == ["A", "RUN_ERROR AGUI_MALFORMED_EVENT", "end", "finally"]
@@ -462,9 +473,9 @@ async def test_fail_has_all_filters_read_run_error_and_the_end() -> None:
 
 async def test_fail_without_filters() -> None:
     driven = Driven()
-    await driven.chain.fail(ZeroDivisionError())
+    await driven.pumps.fail(ZeroDivisionError())
     assert driven.log == [FILTER_ERROR]
-    assert driven.chain.ended
+    assert driven.pumps.ended
 
 
 # Unwinding.
@@ -485,11 +496,11 @@ async def test_close_unwinds_all_in_order_whatever_they_raise(caplog: pytest.Log
         return filter
 
     driven = Driven(raises_in_finally("first"), raises_in_finally("second"), reads(log))
-    await driven.chain.start()
-    await driven.chain.close()
+    await driven.start()
+    await driven.close()
     assert log == ["first", "second", "finally"]
     assert caplog.messages == ["a filter raised while it was being closed"] * 2
-    await driven.chain.close()
+    await driven.close()
     assert len(log) == 3
 
 
@@ -507,31 +518,32 @@ def test_close_unwinds_all_also_where_it_is_cancelled_meanwhile(run: Run) -> Non
                 log.append("never")
 
         driven = Driven(awaits_in_finally, awaits_in_finally, reads(log))
-        await driven.chain.start()
+        await driven.start()
         with anyio.CancelScope() as scope:
             scope.cancel()
-            await driven.chain.close()
+            await driven.close()
         assert scope.cancelled_caught
         assert log == ["awaits", "awaits", "finally"]
 
     run(scenario)
 
 
-async def test_an_error_of_the_reader_is_no_filters_fault() -> None:
-    """What is no `Exception`, as a cancellation, passes through all filters, is not taken for a failure of theirs."""
+async def test_what_is_no_exception_passes_through_all_filters_and_is_not_their_failure() -> None:
     log: Log = []
 
     class Gone(BaseException):
         pass
 
-    async def emit(event: Event) -> None:
+    def emit(_: Event) -> None:
         raise Gone
 
-    chain = Chain(Composition([reads(log), reads(log)]), Context(), emit)
-    await chain.start()
+    composition, context = Composition([reads(log), reads(log)]), Context()
+    chain = Chain(composition, context, emit)
+    pumps = Pumps(composition.awaiting, context, chain, Driven()._flush)
+    await pumps.start()
     with pytest.raises(Gone):
-        await chain.push(Event(type="A"))
+        await pumps.push(Event(type="A"))
     assert chain.failure is None
-    await chain.push(Event(type="B"))  # is dropped
-    await chain.close()
+    await pumps.push(Event(type="B"))  # is dropped
+    await pumps.close()
     assert log == ["A", "A", "finally", "finally"]

@@ -17,7 +17,7 @@ def pump_of(
     transform: Callable[[AsyncIterator[int]], AsyncIterator[Any]],
     log: Log,
     deliver: Callable[[Any], Awaitable[None]] | None = None,
-) -> Pump[int, Any]:
+) -> Pump:
     async def append(output: Any) -> None:
         log.append(output)
 

@@ -2,7 +2,7 @@ import itertools
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from types import FunctionType
 from typing import Any
 
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from agui_middleware import ClientVersion, Context, Event, Filter
 from agui_middleware.config.plan import make_plan
 from agui_middleware.filters import handles
-from agui_middleware.filters.contract import Each, per_event
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import MalformedEvent
-from agui_middleware.stream.rewriter import Stream
+from agui_middleware.stream.async_rewriter import AsyncRewriter
 from agui_middleware.testing import decode_events, encode_events
 from tests.conftest import Run
 from tests.notation import stream
@@ -46,25 +46,22 @@ class Driven:
         client: str | None = None,
         visibility: str = "auto",
         limit: int = 10_000,
-        doubtful: bool = False,
+        sniff: bool = False,
         verify: bool = False,
     ) -> None:
         plan = make_plan(ClientVersion.parse(client) if client else None, visibility, filters=filters)
         self.written: list[bytes] = []
-        self.stream = Stream(plan, Context(plan.client), self.write, limit, doubtful=doubtful, verify=verify)
+        self.stream = AsyncRewriter(plan, Context(plan.client), self.write, limit, sniff=sniff, verify=verify)
 
     async def write(self, data: bytes) -> None:
         self.written.append(data)
 
     async def take(self, chunk: bytes) -> None:
         """A chunk, as a responder has it taken."""
-        taken = None if self.stream.at_once is None else self.stream.at_once(chunk)
-        if taken is None:
+        if self.stream.awaits:
             await self.stream.feed(chunk)
-        elif not isinstance(taken, bytes):
-            await self.stream.go_on(taken)
-        elif taken:
-            await self.write(taken)
+        elif written := self.stream.rewriter.feed(chunk):
+            await self.write(written)
 
     async def run(self, *chunks: bytes) -> bytes:
         """All of a stream, as a responder drives it."""
@@ -328,7 +325,7 @@ def test_frames_with_ids_are_written_in_linear_time() -> None:
 async def test_a_malformed_event_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     await Driven(passes).run(frames(b'{"SECRET"'))
     [record] = caplog.records
-    assert (record.name, record.levelno) == ("agui_middleware", logging.WARNING)
+    assert (record.name, record.levelno) == ("agui_middleware.stream", logging.WARNING)
     assert "could not be read" in record.getMessage()
     assert "SECRET" not in record.getMessage()
 
@@ -480,7 +477,7 @@ async def test_verify_finds_what_was_changed_in_place(verify: bool) -> None:
             event.get("list", []).extend(event.get("list", []))
             yield event
 
-    def called(_: Context) -> Each:
+    def called(_: Context) -> Step:
         def pass_on(event: Event) -> Event:
             event["list"].extend(event["list"])
             return event
@@ -582,38 +579,63 @@ RUN = encode_events(stream("RS r; TS n @s; RF r"))
         b'event: delta\r\ndata: {"choices":[]}\r\n\r\n',
         b'data: {"type":"message_start"}\n\ndata: {"type":"RUN_STARTED"}\r\n\r\n',
         b"data: [DONE]\n\n",
-        b"data:\n\n" + RUN,
         b": ping\r\n\r\nid: 5\r\n\r\nretry: 5\n\ndata: x\n\n",
         b": ping\r\n\r\n: pong",
         b"\xef\xbb\xbfdata: x\n\n",
         b"data: {\n\n",
     ],
 )
-async def test_a_doubtful_stream_that_is_no_ag_ui_passes_as_it_comes(stream: bytes, cut: Any) -> None:
-    driven = Driven(visibility="hidden", doubtful=True)
+async def test_a_sniffed_stream_that_is_no_ag_ui_passes_as_it_comes(stream: bytes, cut: Any) -> None:
+    driven = Driven(visibility="hidden", sniff=True)
     assert await driven.run(*cut(stream)) == stream
 
 
 @EVERY_CUT
-@pytest.mark.parametrize("before", [b"", b": ping\n\n", b"\xef\xbb\xbf", b"id: 5\n\n: ping\n\n", b"\n\n"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"",
+        b": ping\n\n",
+        b"\xef\xbb\xbf",
+        b"id: 5\n\n: ping\n\n",
+        b"\n\n",
+    ],
+)
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-async def test_a_doubtful_stream_whose_first_event_is_ag_ui_is_rewritten(
+async def test_a_sniffed_stream_whose_first_event_is_ag_ui_is_rewritten(
     cut: Any, before: bytes, line_end: bytes
 ) -> None:
-    driven = Driven(visibility="inline", doubtful=True)
+    driven = Driven(visibility="inline", sniff=True)
     written = await driven.run(*cut(before + RUN.replace(b"\n", line_end)))
     assert written.removeprefix(before) == encode_events(stream("RS r; TS n; RF r"))
 
 
-async def test_comments_of_a_doubtful_stream_leave_at_once() -> None:
-    driven = Driven(doubtful=True)
+HEARTBEATS = [
+    b"event: ping\ndata: 2031-01-01\n\n",
+    b"data:\n\n",
+    b'data: {"type":"heartbeat"}\n\n',
+    b"data: [START]\n\n",
+]
+
+
+@pytest.mark.parametrize("heartbeat", HEARTBEATS)
+async def test_a_heartbeat_before_the_first_event_is_looked_past(heartbeat: bytes) -> None:
+    """It passes as it came, and decides nothing: it may be of a stream that is not AG-UI."""
+    driven = Driven(visibility="inline", sniff=True)
+    assert await driven.run(heartbeat, heartbeat, RUN) == heartbeat * 2 + encode_events(stream("RS r; TS n; RF r"))
+    driven = Driven(visibility="inline", sniff=True)
+    assert await driven.run(heartbeat, b'data: {"choices":[]}\r\n\r\n') == heartbeat + b'data: {"choices":[]}\r\n\r\n'
+
+
+async def test_comments_of_a_sniffed_stream_leave_at_once() -> None:
+    driven = Driven(sniff=True)
     await driven.stream.start()
     await driven.stream.feed(b": ping\n\n")
     assert driven.written == [b": ping\n\n"]
     await driven.stream.close()
 
 
-async def test_a_doubtful_stream_starts_its_filters_with_its_first_event() -> None:
+async def test_a_sniffed_stream_starts_its_filters_with_its_first_event() -> None:
     log: list[str] = []
 
     async def says(events: Events, _: Context) -> Events:
@@ -621,7 +643,7 @@ async def test_a_doubtful_stream_starts_its_filters_with_its_first_event() -> No
         async for event in events:
             yield event
 
-    driven = Driven(says, doubtful=True)
+    driven = Driven(says, sniff=True)
     await driven.stream.start()
     await driven.stream.feed(b": ping\n\n")
     assert log == []
@@ -630,79 +652,45 @@ async def test_a_doubtful_stream_starts_its_filters_with_its_first_event() -> No
     await driven.stream.close()
 
 
-async def test_what_is_held_of_a_doubtful_stream_is_bounded() -> None:
+async def test_what_is_held_of_a_sniffed_stream_is_bounded() -> None:
     """Comments between the lines of one event do not count for the event."""
-    driven = Driven(doubtful=True, limit=100)
+    driven = Driven(sniff=True, limit=100)
     given_ = [b"data: {\n", *[b": ping\n"] * 50]
     assert await driven.run(*given_) == b"".join(given_)
-    driven = Driven(doubtful=True, limit=100)
+    driven = Driven(sniff=True, limit=100)
     assert await driven.run(b"data: {", b"x" * 200, b"y") == b"data: {" + b"x" * 200 + b"y"
 
 
-def test_a_doubtful_stream_is_looked_at_once() -> None:
+def test_a_sniffed_stream_is_looked_at_once() -> None:
     def work(count: int) -> int:
         chunks = [b"data: {\n", *[b": x\n"] * count]
-        return work_of(lambda: anyio.run(lambda: Driven(doubtful=True, limit=1 << 20).run(*chunks)))
+        return work_of(lambda: anyio.run(lambda: Driven(sniff=True, limit=1 << 20).run(*chunks)))
 
     work(1)
     assert work(800) < 2.2 * work(400)
 
 
-# At once.
+# Without an await.
 
 
-def at_once(driven: Driven, chunks: Iterable[bytes]) -> list[bytes | None]:
-    take = driven.stream.at_once
-    taken = [None if take is None else take(chunk) for chunk in chunks]
-    assert not any(map(callable, taken))
-    return [chunk if isinstance(chunk, bytes) else None for chunk in taken]
+def test_an_event_in_which_nothing_changes_is_the_very_chunk() -> None:
+    for options in (dict[str, Any](), {"visibility": "inline"}, {"client": "0.0.58"}):
+        rewriter = Driven(**options).stream.rewriter
+        first, chunk = frames(b'{"type":"RUN_STARTED","threadId":"t","runId":"r"}'), plain(stream("TC m psst"))
+        assert rewriter.feed(first) == first
+        assert rewriter.feed(chunk) is chunk
+        rewriter.close()
 
 
-OTHERS = [b"", frames(A, B), frames(A)[:-1], b": x\n\n", frames(b"[DONE]"), frames(A).replace(b"\n", b"\r\n"), b"\n\n"]
-
-
-async def test_an_event_that_is_framed_as_here_passes_at_once() -> None:
-    driven = Driven()
-    await driven.stream.start()
-    await driven.stream.feed(frames(A))
-    chunks = [frames(A), frames(b"{}")]
-    assert [passed is chunk for passed, chunk in zip(at_once(driven, chunks), chunks, strict=True)] == [True, True]
-    assert at_once(driven, OTHERS) == [None] * len(OTHERS)
-    await driven.stream.feed(b"data: {")
-    assert at_once(driven, [frames(A)]) == [None]
-
-
-async def test_filters_that_await_nothing_take_an_event_at_once() -> None:
-    driven = Driven(visibility="inline")
-    await driven.stream.start()
-    await driven.stream.feed(frames(A))
-    tagged, dropped = (plain(stream(event)) for event in ("TC m psst @s", "SUB+ s"))
-    assert at_once(driven, [tagged, dropped, *OTHERS]) == [plain(stream("TC m psst")), b"", *[None] * len(OTHERS)]
-    chunk = plain(stream("TC m psst"))
-    assert at_once(driven, [chunk])[0] is chunk
-
-
-async def test_what_a_filter_does_not_do_at_once_is_left_to_be_done() -> None:
-    """One that takes its events from a generator, and fails."""
-    driven = Driven(declared(fails_on_b, "B"))
-    await driven.stream.start()
-    await driven.stream.feed(frames(A))
-    assert driven.stream.at_once is not None
-    rest = driven.stream.at_once(frames(B))
-    assert callable(rest)
-    await driven.stream.go_on(rest)
-    assert driven.stream.ended
-    assert driven.written == [frames(A), frames(FAILED)]
-
-
-async def test_nothing_is_taken_at_once_where_a_filter_may_wait_or_all_is_undecided() -> None:
-    for driven in (Driven(passes), Driven(doubtful=True)):
-        await driven.stream.start()
-        assert at_once(driven, [frames(A)]) == [None]
-        await driven.stream.close()
-    driven = Driven(doubtful=True)
-    await driven.stream.feed(b"data: x\n\n")
-    assert at_once(driven, [frames(A), b"anything"]) == [frames(A), b"anything"]
+@pytest.mark.parametrize("options", [{"visibility": "inline"}, {"client": "0.0.36"}], ids=str)
+@EVERY_CUT
+def test_a_rewriter_awaits_nothing(options: Any, cut: Any) -> None:
+    original = encode_events(stream("RS r; SUB+ s; TK m a @s; TK m b @s; SUB- s; RF r"))
+    rewriter = Driven(**options).stream.rewriter
+    written = b"".join(map(rewriter.feed, cut(original))) + rewriter.finish()
+    rewriter.close()
+    assert anyio.run(lambda: Driven(**options).run(original)) == written
+    assert b"SUBAGENT" not in written
 
 
 # Growth.

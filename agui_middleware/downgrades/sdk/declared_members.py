@@ -8,7 +8,8 @@ RAW and CUSTOM have no field for their contents.
 from collections.abc import Iterable
 from typing import Final
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import Holder, edit_elements, edit_messages, edit_object
 
@@ -54,7 +55,7 @@ _WITHOUT_CONTENTS: Final = {
 
 
 @per_event(EVERYTHING)
-def only_declared_members(context: Context) -> Each:
+def only_declared_members(context: Context) -> Step:
     """Remove the others, and events of which nothing is left."""
 
     def show(event: Event) -> Event | None:

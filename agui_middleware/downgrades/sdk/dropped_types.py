@@ -7,7 +7,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from agui_middleware.filters.contract import Context, Filter, per_event
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import per_event
 from agui_middleware.protocol.event import Event
 
 TOOL_CALLS: Final = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK", "TOOL_CALL_RESULT")

@@ -8,14 +8,15 @@ import math
 import re
 from typing import Final
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event
 
 _FLOAT: Final = re.compile(rb'"timestamp"\s*:\s*-?\d+[.eE]')
 
 
 @per_event(EVERYTHING)
-def integer_timestamps(_: Context) -> Each:
+def integer_timestamps(_: Context) -> Step:
     """Cut the fraction off."""
 
     def show(event: Event) -> Event:

@@ -3,12 +3,13 @@
 `toolName` where AG-UI has `toolCallName`, and the message of a failed run as `error.message`, without which it crashes.
 """
 
-from agui_middleware.filters.contract import Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
 
 @per_event("TOOL_CALL_START", "RUN_ERROR")
-def with_member_aliases(_: Context) -> Each:
+def with_member_aliases(_: Context) -> Step:
     """Write them beside AG-UI's own."""
 
     def show(event: Event) -> Event:

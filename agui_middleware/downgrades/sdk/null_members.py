@@ -6,7 +6,8 @@ fields does not: C++ ends the run, Kotlin drops the event, and a dropped START m
 
 from typing import Final
 
-from agui_middleware.filters.contract import EVERYTHING, Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import Holder, edit_elements, edit_messages
 
@@ -42,7 +43,7 @@ _OF_A_PART: Final = frozenset({"data", "filename", "id", "metadata", "url"})
 
 
 @per_event(EVERYTHING)
-def without_null_members(_: Context) -> Each:
+def without_null_members(_: Context) -> Step:
     """Remove them from events, messages, tool calls and content parts."""
 
     def show(event: Event) -> Event:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from agui_middleware.filters.contract import Context, handles
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
 

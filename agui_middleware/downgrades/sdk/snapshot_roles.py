@@ -4,7 +4,8 @@ Kotlin drops the whole snapshot for one of them, C++ and Java end the run. TanSt
 assistant message of an activity, which it posts back with the next run.
 """
 
-from agui_middleware.filters.contract import Context, Each, Filter, per_event
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
@@ -13,7 +14,7 @@ def _without(*roles: str) -> Filter:
     words = [f'"{role}"'.encode() for role in roles]
 
     @per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
-    def without_roles(context: Context) -> Each:
+    def without_roles(context: Context) -> Step:
         def keep(message: JsonObject) -> JsonObject | None:
             if message.get("role") not in roles:
                 return message

@@ -4,12 +4,13 @@ In AG-UI a text without a role is the assistant's. .NET throws where the role is
 lose the message, and Dart wants the role of reasoning too.
 """
 
-from agui_middleware.filters.contract import Context, Each, per_event
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
 
 @per_event("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
-def with_start_roles(_: Context) -> Each:
+def with_start_roles(_: Context) -> Step:
     """Write the role that the protocol gives them."""
 
     def show(event: Event) -> Event:

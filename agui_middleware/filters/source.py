@@ -1,0 +1,82 @@
+"""The events that a filter reads, handed to it one at a time from outside.
+
+A filter pulls (`async for event in events`), a server pushes. The two meet without a task and without a queue: the filter is
+iterated by a coroutine of ours, which parks inside `EventSource` until somebody sends it the next event. So the filter runs
+in the task of whoever pushes, and backpressure, cancellation and context variables are that task's own.
+
+A parked filter is unwound by an exception that its source raises: in CPython, closing a parked `asend()` does not reach
+the generator behind it.
+"""
+
+import logging
+from collections.abc import Collection, Coroutine, Generator
+from types import coroutine
+from typing import Any, Final
+
+from agui_middleware.protocol.event import Event
+
+logger: logging.Logger = logging.getLogger("agui_middleware.filter")
+
+PARKED: Final = object()
+"""What a parked source yields, where the event loop would expect a future."""
+END: Final = object()
+CLOSE: Final = object()
+
+ATTEMPTS: Final = 2
+"""A generator may read once more behind the end, or swallow one GeneratorExit. One that does it again would never end."""
+
+
+TOKENS: Final = frozenset(
+    {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT"}
+)
+"""What a stream consists of nearly altogether, and so the types that are worth skipping."""
+
+
+class EventSource:
+    """The async iterator that a filter reads: each `anext` parks until an event is pushed.
+
+    `skipped` is for filters that declare their types: the types that pass the filter by for now, as if it had not declared
+    them. A filter that only cares for tokens while something is open costs the other tokens nothing (`filters/README.md`).
+    """
+
+    __slots__ = ("skipped",)
+
+    def __init__(self) -> None:
+        self.skipped: Collection[str] = ()
+
+    def __aiter__(self) -> "EventSource":
+        return self
+
+    @coroutine
+    def __anext__(self) -> Generator[Any, Any, Event]:
+        item: Any = yield PARKED
+        if item is END:
+            raise StopAsyncIteration
+        if item is CLOSE:
+            raise GeneratorExit
+        return item  # type: ignore[no-any-return]  # all else that is pushed is an event
+
+
+async def close_outputs(outputs: object) -> None:
+    """Close what a filter has returned, whatever it is."""
+    if isinstance(outputs, Coroutine):
+        outputs.close()  # a filter that forgot to yield: not a generator
+    close = getattr(outputs, "aclose", None)
+    if close is None:
+        return
+    try:
+        await close()
+    except RuntimeError as error:
+        if "ignored GeneratorExit" not in str(error):
+            raise
+        report_late_yield()
+
+
+def report_late_yield() -> None:
+    """Log that a filter yielded where nobody reads any more."""
+    logger.error("a filter yielded while it was being closed; what it yielded is lost")
+
+
+def report_endless_filter() -> None:
+    """Log that a filter cannot be closed."""
+    logger.error("a filter caught GeneratorExit and went on reading; it is abandoned")

@@ -1,0 +1,114 @@
+"""One stream through one plan whose filters may await: bytes in, and out through `write`."""
+
+from collections.abc import Awaitable, Callable
+
+from agui_middleware.config.plan import Plan
+from agui_middleware.filters.contract import Context
+from agui_middleware.protocol.errors import WIRE_FAULTS
+from agui_middleware.stream.pumps import Pumps
+from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.sse import Item
+
+Write = Callable[[bytes], Awaitable[None]]
+
+
+class AsyncRewriter:
+    """Runs the filters of a plan that may await in front of a `Rewriter`, and hands what leaves to `write`.
+
+    `start`, any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise what
+    `write` raises, and else what the same methods of `Rewriter` do. Options as there.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        context: Context,
+        write: Write,
+        max_event_bytes: int,
+        *,
+        sniff: bool = False,
+        verify: bool = False,
+    ) -> None:
+        self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, sniff=sniff, verify=verify)
+        self._write = write
+        filters = plan.composition.awaiting
+        self._pumps = Pumps(filters, context, self.rewriter.chain, self._flush) if filters else None
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a filter may await. If none does, the `rewriter` alone does the same, synchronously."""
+        return self._pumps is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream takes no more."""
+        return self.rewriter.ended if self._pumps is None else self._pumps.ended
+
+    @property
+    def failure(self) -> Exception | None:
+        """The error that ended the stream, if one did."""
+        return self.rewriter.failure
+
+    async def start(self) -> None:
+        """Let filters do what they do before the first event. Where it is sniffed for, that is when it comes."""
+        if self._pumps is not None and self.rewriter.sniffer is None:
+            await self._pumps.start()
+
+    async def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; what becomes of them was written once this is awaited, but for what filters hold back."""
+        if self._pumps is None or self.rewriter.passthrough:
+            await self._write_any(self.rewriter.feed(chunk))
+        elif self.rewriter.sniffer is None:
+            await self._take(self.rewriter.decoder.feed(chunk), self._pumps)
+        else:
+            await self._write_any(self.rewriter.sniffer.feed(chunk))
+            await self._settle(self.rewriter.sniffer.verdict, self._pumps)
+
+    async def finish(self, complete: bool = True) -> None:
+        """The stream has ended: write what is left. See `Rewriter.finish`."""
+        pumps = self._pumps
+        if pumps is None or self.rewriter.passthrough or self.rewriter.sniffer is not None:
+            await self._write_any(self.rewriter.finish(complete))
+            return
+        if complete:
+            await self._take(self.rewriter.decoder.finish(), pumps)
+        if not self.ended:
+            await pumps.finish()
+        await self._flush()
+
+    async def close(self) -> None:
+        """Unwind the filters."""
+        try:
+            if self._pumps is not None:
+                await self._pumps.close()
+        finally:
+            self.rewriter.close()
+
+    async def _take(self, items: list[Item], pumps: Pumps) -> None:
+        for item in items:
+            if self.ended:
+                break
+            try:
+                event = self.rewriter.read(item)
+            except WIRE_FAULTS as error:
+                await pumps.fail(error)
+                break
+            if event is not None:
+                await pumps.push(event)
+            await self._flush()  # a filter may wait long over the next item
+        await self._flush()
+
+    async def _settle(self, verdict: bool | None, pumps: Pumps) -> None:
+        if verdict is False:
+            self.rewriter.pass_through()
+        elif verdict:
+            items = self.rewriter.decide()
+            await pumps.start()
+            await self._take(items, pumps)
+
+    async def _flush(self) -> None:
+        await self._write_any(self.rewriter.written())
+
+    async def _write_any(self, data: bytes) -> None:
+        if data:
+            await self._write(data)
