@@ -99,7 +99,7 @@ class AGUIMiddleware:
         def make_stream(plan: Plan, write: Write) -> AsyncRewriter:
             limit, debug = self.settings.max_event_bytes, self.settings.debug
             context = Context(
-                plan.client, route.path, scope, self._report_loss, limit, plan.reader and plan.reader.name
+                plan.client, route.path, scope, self._report_loss, limit, plan.reader_name
             )
             return AsyncRewriter(plan, context, write, limit, sniff=route is _EVERY_PATH, verify=debug)
 

@@ -27,6 +27,11 @@ class Plan(NamedTuple):
     """The SDK that reads it; `None`: @ag-ui/client."""
 
     @property
+    def reader_name(self) -> str | None:
+        """The reader's name, for logs."""
+        return None if self.reader is None else self.reader.name
+
+    @property
     def rewrites(self) -> bool:
         """Whether there is anything to do but the framing."""
         return bool(self.composition.filters)

@@ -74,7 +74,7 @@ class Recording:
         plan = make_plan(counts_as(client), visibility, filters=filters)
         limit = Settings.model_fields["max_event_bytes"].default
         self._written: list[bytes] = []
-        context = Context(plan.client, on_loss=_log_loss, reader=plan.reader and plan.reader.name)
+        context = Context(plan.client, on_loss=_log_loss, reader=plan.reader_name)
         self._stream = AsyncRewriter(plan, context, self._write, limit)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
