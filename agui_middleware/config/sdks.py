@@ -43,7 +43,7 @@ def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str 
     return Sdk(title=title, names=names, readers=named, user_agent=user_agent)
 
 
-_DOTNET: Final = ("interleaving", "activities", "no-steps", "no-raw-or-custom", "no-snapshots")
+_DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
 _RUST: Final = ("interleaving", "no-snapshots")
 _TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME)
 _LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
@@ -140,7 +140,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since("1.0.0-preview.251105", *_DOTNET, "thinking-events", "no-tool-calls", "no-state", like="0.0.40"),
             _since("1.0.0-preview.251107", *_DOTNET, "thinking-events", "no-state", like="0.0.40"),
             _since("1.0.0-preview.251110", *_DOTNET, "thinking-events", like="0.0.40"),
-            _since("1.5.0-0", *_DOTNET, like="0.0.58"),
+            _since("1.5.0-0", *_DOTNET, "activities", like="0.0.58"),
         ),
     ),
     _sdk(

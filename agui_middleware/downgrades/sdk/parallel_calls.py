@@ -54,10 +54,9 @@ class Queue:
         while self._open is not None:
             yield from self._advance()
 
-    def close(self) -> Iterator[Event]:
-        """The end of the call that the client has open."""
-        if self._open is not None:
-            yield Event(type="TOOL_CALL_END", toolCallId=self._open)
+    def close(self) -> Event:
+        """The end of the call that the client has open; there is one wherever something waits."""
+        return Event(type="TOOL_CALL_END", toolCallId=self._open)
 
     def _wait(self, id: Any, event: Event) -> None:
         self._context.hold(event)
@@ -95,8 +94,7 @@ async def one_call_at_a_time(events: AsyncIterator[Event], context: Context) -> 
             for leaving in queue.take(event):
                 yield leaving
         except EventTooLarge:
-            for end in queue.close():
-                yield end
+            yield queue.close()
             raise
     for leaving in queue.leave():
         yield leaving
