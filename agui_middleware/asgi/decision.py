@@ -8,6 +8,7 @@ from agui_middleware.asgi.headers import Headers, may_be_events, wants_events
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.config.advertised import from_body
 from agui_middleware.config.plan import Choice, Plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ class Decision:
     __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "unnamed")
 
     def __init__(
-        self, plans: "Plans", match: "Match", client: ClientVersion | None, certain: bool, scope: Scope, body: Body
+        self,
+        plans: "Plans",
+        match: "Match",
+        client: ClientVersion | Reader | None,
+        certain: bool,
+        scope: Scope,
+        body: Body,
     ) -> None:
         self._plans = plans
         self._certain = certain

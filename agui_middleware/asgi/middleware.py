@@ -16,10 +16,12 @@ from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
 from agui_middleware.config import advertised
+from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.options import RouteOptions
 from agui_middleware.config.plan import STATE, Choice, Plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, ClientVersion, nearest_release
+from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, ClientVersion
 from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from agui_middleware.config.settings import Settings
 
 P = ParamSpec("P")
-Identify = Callable[[Scope], "ClientVersion | str | None"]
+Identify = Callable[[Scope], "ClientVersion | Reader | str | None"]
 
 
 class AGUIMiddleware:
@@ -104,8 +106,10 @@ class AGUIMiddleware:
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         incoming = receive if certain else body.receive
-        if is_upgraded(scope, client):
-            posted = PostedInput(decision.inner, incoming, self.settings.max_request_bytes, lambda: decision.choice.client)
+        if is_upgraded(scope, decision.choice.client):
+            posted = PostedInput(
+                decision.inner, incoming, self.settings.max_request_bytes, lambda: decision.choice.client
+            )
             await posted.read()
             decision.inner, incoming = posted.scope, posted.receive
         vary = self.settings.headers if route.client is None and self._identify is None else []
@@ -127,30 +131,34 @@ class AGUIMiddleware:
 
     def _stream(self, decision: Decision, scope: Scope, plan: Plan, write: Write, sniff: bool) -> AsyncRewriter:
         limit, debug = self.settings.max_event_bytes, self.settings.debug
-        context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit)
+        context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit, plan.reader_name)
         sniff = sniff or self._plans.may_be_foreign(decision.match)
         return AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=debug, log=self._reports.stream)
 
-    def _client(self, route: "Route", scope: Scope) -> tuple[ClientVersion | None, bool]:
-        """The release that reads the response, and whether that is certain: the body may still name a newer one."""
-        if isinstance(route.client, ClientVersion):
-            return nearest_release(route.client), True
+    def _client(self, route: "Route", scope: Scope) -> tuple[ClientVersion | Reader | None, bool]:
+        """Who reads the response, and whether that is certain: the body may still name a newer release."""
+        if isinstance(route.client, ClientVersion | Reader):
+            return counts_as(route.client), True
         version = self._advertised(scope) if self._identify is None else self._identified(self._identify(scope))
+        if version is None and self._identify is None:
+            version = advertised.user_agent(scope.get("headers", ()))
         if version is not None:
-            return nearest_release(version), True
+            return counts_as(version), True
         default_client = self.settings.default_client if route.default_client is None else route.default_client
-        default = nearest_release(default_client) if isinstance(default_client, ClientVersion) else None
-        return default, self._identify is not None or default is None or default >= FIRST_WITH_PROTOCOL_VERSION
+        default = None if isinstance(default_client, str) else counts_as(default_client)
+        if self._identify is not None or default is None:
+            return default, True
+        return default, isinstance(default, ClientVersion) and default >= FIRST_WITH_PROTOCOL_VERSION
 
-    def _identified(self, answer: object) -> ClientVersion | None:
-        if answer is None or isinstance(answer, ClientVersion):
+    def _identified(self, answer: object) -> ClientVersion | Reader | None:
+        if answer is None or isinstance(answer, ClientVersion | Reader):
             return answer
         version = advertised.parse_advertised([answer]) if isinstance(answer, str) else None
         if version is None:
             self._reports.unknown_answer(answer)
         return version
 
-    def _advertised(self, scope: Scope) -> ClientVersion | None:
+    def _advertised(self, scope: Scope) -> ClientVersion | Reader | None:
         fields, query = scope.get("headers", ()), scope.get("query_string", b"")
         for values in advertised.advertised(fields, query, self.settings.headers):
             version = advertised.parse_advertised(values)

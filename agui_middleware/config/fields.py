@@ -14,32 +14,40 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from agui_middleware.config.named_clients import RefusedClient, parse_client
+from agui_middleware.config.readers import Reader
 from agui_middleware.config.references import referenced
 from agui_middleware.filters.subagents import SubagentVisibility
 from agui_middleware.protocol.releases import ClientVersion
 
 
-def _release(value: Any) -> ClientVersion:
-    if isinstance(value, ClientVersion):
+def _release(value: Any) -> ClientVersion | Reader:
+    if isinstance(value, ClientVersion | Reader):
         return value
     try:
-        return ClientVersion.parse(value)
+        return parse_client(value)
+    except RefusedClient:
+        raise
     except (TypeError, ValueError):
-        raise ValueError("expected a release of @ag-ui/client, such as '0.0.58'") from None
+        raise ValueError(
+            "expected a release of @ag-ui/client, such as '0.0.58', or an SDK, such as 'ag_ui@0.2.0'"
+        ) from None
 
 
-def _release_or_current(value: Any) -> ClientVersion | str:
+def _release_or_current(value: Any) -> ClientVersion | Reader | str:
     if value == "current":
         return "current"
     try:
         return _release(value)
-    except ValueError:
-        raise ValueError("expected 'current' or a release of @ag-ui/client, such as '0.0.58'") from None
+    except RefusedClient:
+        raise
+    except ValueError as error:
+        raise ValueError(str(error).replace("expected", "expected 'current',", 1)) from None
 
 
 # Typed as what may be given; once validated, a string is only ever `current`.
-Release = Annotated[ClientVersion | str, PlainValidator(_release)]
-ReleaseOrCurrent = Annotated[ClientVersion | str, PlainValidator(_release_or_current)]
+Release = Annotated[ClientVersion | Reader | str, PlainValidator(_release)]
+ReleaseOrCurrent = Annotated[ClientVersion | Reader | str, PlainValidator(_release_or_current)]
 FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(referenced)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from agui_middleware.config.fields import LegacyVisibility, Visibility
+    from agui_middleware.config.readers import Reader
     from agui_middleware.protocol.releases import ClientVersion
 
 
@@ -14,6 +15,6 @@ class RouteOptions(TypedDict, total=False):
     visibility: "Visibility"
     legacy_visibility: "LegacyVisibility"
     filters: Sequence[Callable[..., Any] | str | dict[str, Any]]
-    client: "ClientVersion | str | None"
-    default_client: "ClientVersion | str | None"
+    client: "ClientVersion | Reader | str | None"
+    default_client: "ClientVersion | Reader | str | None"
     keep_alive: float | None

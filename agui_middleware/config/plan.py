@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import SUBAGENTS, build_pipeline, downgrades_for
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Filter
@@ -20,13 +21,20 @@ class Plan(NamedTuple):
     """What happens to the response of one route for one client."""
 
     client: ClientVersion | None
-    """The release that reads it; `None`: one that reads everything."""
+    """The release that reads it, or that the reader reads like; `None`: one that reads everything."""
     visibility: SubagentVisibility
     composition: Composition
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
     reads_comments: bool = True
     """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
+    reader: Reader | None = None
+    """The SDK that reads it; `None`: @ag-ui/client."""
+
+    @property
+    def reader_name(self) -> str | None:
+        """The reader's name, for logs."""
+        return None if self.reader is None else self.reader.name
 
     @property
     def rewrites(self) -> bool:
@@ -39,11 +47,11 @@ class Plan(NamedTuple):
         rows = downgrades_for(self.client)
         if not rows:
             return None
-        return f"client={self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
+        return f"client={self.reader or self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
 
 
 def make_plan(
-    client: ClientVersion | None,
+    client: ClientVersion | Reader | None,
     visibility: str = "auto",
     legacy_visibility: str = "inline",
     filters: Sequence[Filter] = (),
@@ -53,14 +61,18 @@ def make_plan(
     `visibility` is a floor: a client that cannot read subagents is given less, and no client is given more. Raises
     `ValueError` where it is neither `auto` nor a value of `SubagentVisibility`.
     """
-    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(client)
+    reader = client if isinstance(client, Reader) else None
+    release, also = (client.release, client.rows) if isinstance(client, Reader) else (client, ())
+    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(release)
     shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
     seen = SubagentVisibility(shown)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
-    composition = Composition([*before, *filters, *build_pipeline(client, visible, lowered=lowered)])
-    return Plan(client, seen, composition, hides)
+    pipeline = build_pipeline(release, visible, lowered=lowered, also=also)
+    return Plan(
+        release, seen, Composition([*before, *filters, *pipeline]), hides, reader is None or reader.comments, reader
+    )
 
 
 class Choice:

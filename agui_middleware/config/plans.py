@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agui_middleware.config.plan import Plan, make_plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import ELSEWHERE, EVERY_PATH, Route
 from agui_middleware.config.routing import Match, Routing
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
@@ -22,9 +23,9 @@ class Plans:
         self.only: Match | None = None if reads_paths else Match(0, routes[0].hides)
         _check(named)
         self._filters = [_resolve(index, route, named) for index, route in enumerate(self.routes)]
-        self._plans: dict[tuple[int, bool, ClientVersion | None], Plan] = {}  # bounded by routes and releases
+        self._plans: dict[tuple[int, bool, ClientVersion | Reader | None], Plan] = {}  # as many as routes and readers
 
-    def plan(self, match: Match, client: ClientVersion | None) -> Plan:
+    def plan(self, match: Match, client: ClientVersion | Reader | None) -> Plan:
         """The plan for a reader; `match.hides` overrides the visibility of the route."""
         key = (match.route, match.hides, client)
         plan = self._plans.get(key)

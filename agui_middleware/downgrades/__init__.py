@@ -6,33 +6,56 @@ value that is not empty, the ids of messages apart that have none of their own (
 those of AG-UI's page on versioning.
 """
 
+from collections.abc import Collection
 from functools import cache
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.guard import TOLERANT, guard
+from agui_middleware.downgrades.sdk import SDK_ROWS, SdkRow
 from agui_middleware.downgrades.table import BEFORE_VISIBILITY, DOWNGRADES, SUBAGENTS
 from agui_middleware.filters.contract import Filter
 from agui_middleware.protocol.releases import ClientVersion
 
-__all__ = ["DOWNGRADES", "SUBAGENTS", "Difference", "Downgrade", "build_pipeline", "downgrades_for"]
+__all__ = [
+    "DOWNGRADES",
+    "SDK_ROWS",
+    "SUBAGENTS",
+    "Difference",
+    "Downgrade",
+    "SdkRow",
+    "build_pipeline",
+    "downgrades_for",
+    "sdk_rows",
+]
 
 
 @cache
-def downgrades_for(client: ClientVersion | None) -> tuple[Downgrade, ...]:
-    """The rows that `client` needs, in order; none for a client that reads everything (`None`)."""
+def downgrades_for(client: ClientVersion | None, also: tuple[str, ...] = ()) -> tuple[Downgrade, ...]:
+    """The rows that `client` needs and those named in `also`, in order; none for a client that reads everything (`None`)."""
     if client is None:
         return ()
     parse = ClientVersion.parse
-    return tuple(row for row in DOWNGRADES if parse(row.broken_since) <= client < parse(row.fixed_in))
+    return tuple(
+        row for row in DOWNGRADES if row.name in also or parse(row.broken_since) <= client < parse(row.fixed_in)
+    )
 
 
-def build_pipeline(client: ClientVersion | None, visibility: list[Filter], *, lowered: bool) -> list[Filter]:
+def sdk_rows(names: Collection[str]) -> tuple[SdkRow, ...]:
+    """The rows of `SDK_ROWS` with these names, in order."""
+    return tuple(row for row in SDK_ROWS if row.name in names)
+
+
+def build_pipeline(
+    client: ClientVersion | None, visibility: list[Filter], *, lowered: bool, also: tuple[str, ...] = ()
+) -> list[Filter]:
     """The downgrades for `client`, around the filters of what it sees of subagents.
 
-    `lowered`: that is less than the route shows to others, and a loss to be reported.
+    `lowered`: that is less than the route shows to others, and a loss to be reported. `also`: the names of the rows that
+    an SDK needs besides those of the release that it reads like.
     """
-    rows = [row for row in downgrades_for(client) if lowered or row is not SUBAGENTS]
+    rows = [row for row in downgrades_for(client, also) if lowered or row is not SUBAGENTS]
     before = [row.filter for row in rows if row.filter is not None and row.name in BEFORE_VISIBILITY]
     after = [row.filter for row in rows if row.filter is not None and row.name not in BEFORE_VISIBILITY]
+    sdk = [row.filter for row in sdk_rows(also)]
     last = [guard(client)] if client is not None and client < TOLERANT else []
-    return [*before, *visibility, *after, *last]
+    return [*before, *visibility, *after, *sdk, *last]

@@ -98,7 +98,7 @@ def test_the_routes_filters_come_first() -> None:
 @pytest.mark.parametrize(("client", "visibility"), [("1.0", "auto"), ("", "auto"), ("latest", "auto"), (None, "hide")])
 def test_a_client_or_visibility_that_is_none_is_refused_at_once(client: str | None, visibility: str) -> None:
     for given in (b"", iter([b""])):
-        with pytest.raises(ValueError, match=r"no release|SubagentVisibility"):
+        with pytest.raises(ValueError, match=r"neither a release|SubagentVisibility"):
             rewrite(given, client=client, visibility=visibility)
 
 
