@@ -252,7 +252,7 @@ async def test_a_stream_that_is_not_ag_ui_is_left_alone() -> None:
 async def test_a_reader_that_fails_at_comments_gets_none() -> None:
     async with Silence() as response:
         plan = make_plan(None)._replace(reads_comments=False)
-        response.middleware._plans.plan = lambda *_: plan  # type: ignore[method-assign]
+        response.middleware._choose = lambda *_: plan  # type: ignore[method-assign]
         await response.send(EVENT_STREAM, FIRST)
         await response.clock.advance(100)
         assert response.exchange.body == FIRST

@@ -237,17 +237,17 @@ def test_releases_may_be_given_as_such() -> None:
         (
             {"default_client": "1.0"},
             "default_client",
-            "expected 'current' or a release of @ag-ui/client,",
+            "expected 'current', a release of @ag-ui/client,",
         ),
         (
             {"default_client": 58},
             "default_client",
-            "expected 'current' or a release of @ag-ui/client,",
+            "expected 'current', a release of @ag-ui/client,",
         ),
         (
             {"default_client": "latest"},
             "default_client",
-            "expected 'current' or a release of @ag-ui/client,",
+            "expected 'current', a release of @ag-ui/client,",
         ),
         ({"headers": ["a b"]}, "headers.0", "should match pattern"),
         ({"headers": [""]}, "headers.0", "should match pattern"),
@@ -273,7 +273,7 @@ def test_releases_may_be_given_as_such() -> None:
         (
             {"routes": [{"default_client": ""}]},
             "routes.0.default_client",
-            "expected 'current' or a release of @ag-ui/client",
+            "expected 'current', a release of @ag-ui/client",
         ),
         ({"routes": [{"enabled": "perhaps"}]}, "routes.0.enabled", "valid boolean"),
         ({"routes": [{"visible": "auto"}]}, "routes.0.visible", "allowed: path, methods, visibility,"),
