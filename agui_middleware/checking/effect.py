@@ -9,6 +9,8 @@ from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context, Loss
 from agui_middleware.protocol.chunk_lanes import ID_OF, Lanes
 from agui_middleware.protocol.event import Event, as_id
+from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN
+from agui_middleware.protocol.event_types import types_about
 from agui_middleware.stream.drive import run_filters
 
 Key: TypeAlias = tuple[str, str | None, str | None, str | None]
@@ -116,10 +118,13 @@ def _keys(events: Sequence[Event]) -> list[tuple[Key, ...]]:
     return keys
 
 
+_REASONING = types_about(REASONING, REASONING_SPAN)
+
+
 def _key(event: Event) -> Key:
     """Type and ids; of reasoning, which has none in older releases, only the type that it has today."""
     head = event.head
     modern = head.type.replace("THINKING_TEXT_", "REASONING_").replace("THINKING_", "REASONING_")
-    if modern.startswith("REASONING_"):
+    if modern in _REASONING:
         return modern, None, None, None
     return modern, as_id(head.messageId), as_id(head.toolCallId), as_id(head.stepName)

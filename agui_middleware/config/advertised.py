@@ -3,31 +3,32 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from agui_middleware.protocol.releases import MAX_LENGTH, ClientVersion
 
+_PARTS: Final = 16
+"""The most releases that are read of one value."""
+
 _PROTOCOL_VERSION = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})", re.ASCII)
 
 
 def advertised(headers: Iterable[tuple[bytes, bytes]], query: bytes, names: Sequence[str]) -> Iterator[list[str]]:
-    """What the request says under each of `names` that it carries, in its headers and then in its query.
+    """The values that a request has under any of `names`: of its headers, then of its query. Only where there are some.
 
-    One entry for each time that it says so. A query parameter needs no CORS preflight, unlike a header.
+    A query parameter needs no CORS preflight, unlike a header.
     """
-    if headers:
-        fields = [(name.decode("latin-1").lower(), value) for name, value in headers]
-        for name in names:
-            if values := [value.decode("latin-1") for key, value in fields if key == name.lower()]:
-                yield values
+    wanted = {name.lower() for name in names}
+    values = [value.decode("latin-1") for name, value in headers if name.decode("latin-1").lower() in wanted]
+    if values:
+        yield values
     if query:
         parameters = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-        for name in names:
-            if values := [value for key, value in parameters if key.lower() == name.lower()]:
-                yield values
+        if values := [value for name, value in parameters if name.lower() in wanted]:
+            yield values
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -52,8 +53,13 @@ def from_body(body: bytes) -> ClientVersion | None:
 
 
 def parse_advertised(values: Sequence[str]) -> ClientVersion | None:
-    """One value that names a release; anything else, or more than one, counts as absent."""
-    return _parsed(values[0]) if len(values) == 1 and len(values[0]) <= MAX_LENGTH else None
+    """The oldest release that the values name, alone or in a list; `None` where they name none.
+
+    Where several hops of a chain name a release, such as a browser and the runtime between, each of them has to read the
+    stream. What is not a release counts as absent.
+    """
+    named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
+    return min((release for release in named if release is not None), default=None)
 
 
 @lru_cache(maxsize=256)

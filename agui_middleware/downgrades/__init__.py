@@ -1,16 +1,16 @@
-"""What an old client cannot read: one shape, one file, one row of `DOWNGRADES`.
+"""What an old client cannot read: one feature, one file, one row of `DOWNGRADES`.
 
-A downgrade is a filter that takes one shape of AG-UI out of a stream, or puts it into a form that older releases of
+A downgrade is a filter that takes one feature of AG-UI out of a stream, or puts it into a form that older releases of
 @ag-ui/client read. It never changes how a run ends, an id or the order of events, repairs a malformed value, or invents a
-value that is not empty, the ids of messages apart that have none of their own (`thinking`, `call-parents`): the duties are
-those of AG-UI's page on versioning.
+value that is not empty, the ids of messages apart that have none of their own (`thinking`, `call-parents`): these are the
+duties that AG-UI's page on versioning gives a translator.
 """
 
 from functools import cache
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.guard import TOLERANT, guard
-from agui_middleware.downgrades.table import DOWNGRADES, SUBAGENTS
+from agui_middleware.downgrades.table import BEFORE_VISIBILITY, DOWNGRADES, SUBAGENTS
 from agui_middleware.filters.contract import Filter
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -32,7 +32,7 @@ def build_pipeline(client: ClientVersion | None, visibility: list[Filter], *, lo
     `lowered`: that is less than the route shows to others, and a loss to be reported.
     """
     rows = [row for row in downgrades_for(client) if lowered or row is not SUBAGENTS]
-    before = [row.filter for row in rows if row.filter is not None and row.before_visibility]
-    after = [row.filter for row in rows if row.filter is not None and not row.before_visibility]
+    before = [row.filter for row in rows if row.filter is not None and row.name in BEFORE_VISIBILITY]
+    after = [row.filter for row in rows if row.filter is not None and row.name not in BEFORE_VISIBILITY]
     last = [guard(client)] if client is not None and client < TOLERANT else []
     return [*before, *visibility, *after, *last]

@@ -20,7 +20,7 @@ _PLACES: Final = ("data", "url", "id")
 
 
 @handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def binary_parts_as_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Turn `binary` parts into media parts, from 0.0.49 on; leave out what mirrors one, and what is neither.
 
     A part that has nothing but an `id` is left to the client, since no media part can say it.

@@ -8,14 +8,14 @@ under the call's id, where the parent is not an assistant's.
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
 
 
-@handles(*OPENERS, *OTHERS)
-async def without_older_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@handles(*MAKES_MESSAGES)
+async def without_older_call_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Give calls that the client would attach to another message a message of their own."""
     roster = ClientMessages(context.client)
     async for event in events:

@@ -22,7 +22,7 @@ _SOURCES: Final = ("data", "url")  # and the members of a binary part in which t
 
 
 @handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def media_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def media_parts_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Turn the media of messages into `binary` parts. A part without a value would be rejected, and goes."""
 
     def turn(part: JsonObject) -> JsonObject | None:

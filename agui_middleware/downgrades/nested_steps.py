@@ -14,7 +14,7 @@ from agui_middleware.protocol.event import Event, as_id
 
 
 @handles("STEP_STARTED", "STEP_FINISHED")
-async def one_step_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def without_nested_steps(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop the steps that begin while another one is open."""
     open: Any = None
     dropped: Counter[str | None] = Counter()  # by name; by None, those whose name is malformed

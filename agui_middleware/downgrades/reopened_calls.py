@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.filters.source import TOKENS, EventSource
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import calls_of, messages_of
 
 _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")
@@ -18,7 +19,7 @@ _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
 
 
 @handles(*_OF_A_CALL, *_OF_THE_RUN)
-async def keep_calls_open(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def without_reopened_calls(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of tool calls.
 
     What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.

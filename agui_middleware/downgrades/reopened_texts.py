@@ -7,19 +7,20 @@ may be continued: its END leaves with the end of the run.
 
 from collections.abc import AsyncIterator, Iterator
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.filters.source import TOKENS, EventSource
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import messages_of
 
 _OF_A_TEXT = ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 _RELEASING = ("MESSAGES_SNAPSHOT", "RUN_FINISHED", "RUN_ERROR")
 
 
-@handles(*OPENERS, *OTHERS, *_OF_A_TEXT, *_RELEASING)
-async def keep_texts_open(events: EventSource, context: Context) -> AsyncIterator[Event]:
+@handles(*MAKES_MESSAGES, *_OF_A_TEXT, *_RELEASING)
+async def without_reopened_texts(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of texts.
 
     A message that was not opened in this run, but brought by a snapshot, an echo, a tool call or an earlier run, cannot be

@@ -6,18 +6,19 @@ assistant's. A text of another role has no place: as the assistant's it would be
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.filters.source import TOKENS, EventSource
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import TOKENS
 
 _FOREIGN = ("user", "system", "developer")
 _CONTINUED = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 
 
-@handles(*OPENERS, *OTHERS, *_CONTINUED, "RUN_FINISHED")
-async def assistant_texts(events: EventSource, context: Context) -> AsyncIterator[Event]:
+@handles(*MAKES_MESSAGES, *_CONTINUED, "RUN_FINISHED")
+async def with_assistant_text_roles(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Name the assistant's role, and drop the texts of others.
 
     A text that continues a message is of the role which that message had first. One that is opened twice, or left open at

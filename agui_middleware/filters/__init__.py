@@ -2,6 +2,7 @@
 
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.factory import filter_factory
 from agui_middleware.filters.subagents import SubagentVisibility
 
-__all__ = ["EVERYTHING", "Context", "Filter", "Loss", "SubagentVisibility", "handles"]
+__all__ = ["EVERYTHING", "Context", "Filter", "Loss", "SubagentVisibility", "filter_factory", "handles"]

@@ -9,33 +9,20 @@ from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.declared import handles
 from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.chunk_lanes import ID_OF, NEUTRAL, Lane, Lanes, Match
+from agui_middleware.protocol.chunk_lanes import CLOSES_SOME, ID_OF, Lane, Lanes, Match
 from agui_middleware.protocol.event import UNSET, Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Action
+from agui_middleware.protocol.event_types import EVENT_KINDS, type_of
 
-_START = {
-    "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_START",
-    "TOOL_CALL_CHUNK": "TOOL_CALL_START",
-    "REASONING_MESSAGE_CHUNK": "REASONING_MESSAGE_START",
-}
-_CONTENT = {
-    "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_CONTENT",
-    "TOOL_CALL_CHUNK": "TOOL_CALL_ARGS",
-    "REASONING_MESSAGE_CHUNK": "REASONING_MESSAGE_CONTENT",
-}
-_END = {
-    "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_END",
-    "TOOL_CALL_CHUNK": "TOOL_CALL_END",
-    "REASONING_MESSAGE_CHUNK": "REASONING_MESSAGE_END",
-}
+_ENTITY = {type: EVENT_KINDS[type].about for type in ID_OF}
+_START = {chunk: type_of(entity, Action.OPENS) for chunk, entity in _ENTITY.items()}
+_CONTENT = {chunk: type_of(entity, Action.CONTINUES) for chunk, entity in _ENTITY.items()}
+_END = {chunk: type_of(entity, Action.CLOSES) for chunk, entity in _ENTITY.items()}
 
 
-_CLOSING = frozenset(EventType) - frozenset(ID_OF)  # what is of interest only while a lane is open
-
-
-@handles(EVERYTHING, except_=NEUTRAL - frozenset(ID_OF))
+@handles(*ID_OF, *CLOSES_SOME)
 async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event, None]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own.
 
@@ -43,7 +30,7 @@ async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event
     other stays as it is.
     """
     lanes = Lanes()
-    events.skipped = _CLOSING
+    events.skipped = CLOSES_SOME
     async for event in events:
         if event.head.type not in ID_OF:
             for lane in lanes.close(event):
@@ -52,7 +39,7 @@ async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event
         else:
             for piece in _expanded(lanes, event):
                 yield piece
-        events.skipped = () if lanes.open else _CLOSING
+        events.skipped = () if lanes.open else CLOSES_SOME
 
 
 def _expanded(lanes: Lanes, chunk: Event) -> Iterator[Event]:

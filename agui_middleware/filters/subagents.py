@@ -6,15 +6,23 @@ from functools import partial
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
-from agui_middleware.protocol.chunk_lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lane, Lanes
+from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Action, Carries, Owner
+from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
 from agui_middleware.protocol.messages import edit_interrupts, edit_messages, edit_object
-from agui_middleware.protocol.ownership import LIFECYCLE, Ownership, Steps
+from agui_middleware.protocol.ownership import Ownership, Steps
 
-_STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
-# What carries no attribution but its own tag, and is no step, no lifecycle event and no chunk: nearly every event.
-_PLAIN = frozenset(EventType) - LIFECYCLE - _STEPS - RUN_LEVEL - ID_OF.keys()
+_STEPS = types_that(lambda kind: kind.owner is Owner.STEP)
+_LIFECYCLE = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
+# Nearly every event: its tag says all that `inline` takes off, and no state but that of open chunks depends on it.
+_PLAIN = types_that(
+    lambda kind: (
+        kind.owner not in (Owner.SUBAGENT, Owner.STEP)
+        and kind.action is not Action.ABBREVIATES
+        and kind.carries is Carries.NOTHING
+    )
+)
 
 
 class SubagentVisibility(StrEnum):
@@ -69,7 +77,7 @@ def inline(_: Context) -> Step:
         if type in ID_OF:
             return untag(chunks.shown(chunks.named(event)))
         chunks.passed(event)
-        if type in LIFECYCLE or (type in _STEPS and steps.take(head)):
+        if type in _LIFECYCLE or (type in _STEPS and steps.take(head)):
             return None
         chunks.closed(type)
         return untag(event)
@@ -138,7 +146,7 @@ class Chunks:
 
     def closed(self, type: str) -> None:
         """Follow what an event that is no chunk closes for a reader without."""
-        if self._reader is not None and (type in EXPLICIT or type in RUN_LEVEL):
+        if self._reader is not None and type in CLOSES_PARENT:
             self._reader = None
             self.open = bool(self._lanes.open)
 
@@ -179,11 +187,12 @@ def untag(event: Event) -> Event:
 
 
 _edit_tagged = partial(edit_messages, containing=b"subagentRunId")
-_CARRIED: dict[str, Callable[..., Event]] = {
-    "MESSAGES_SNAPSHOT": _edit_tagged,
-    "RUN_STARTED": _edit_tagged,
-    "RUN_FINISHED": edit_interrupts,
+_EDIT: dict[Carries, Callable[..., Event]] = {
+    Carries.MESSAGES: _edit_tagged,
+    Carries.ECHO: _edit_tagged,
+    Carries.OUTCOME: edit_interrupts,
 }
+_CARRIED = {str(type): _EDIT[kind.carries] for type, kind in EVENT_KINDS.items() if kind.carries in _EDIT}
 
 
 def strip_hidden(event: Event, owners: Ownership) -> Event:
@@ -191,11 +200,12 @@ def strip_hidden(event: Event, owners: Ownership) -> Event:
 
     Raises `MalformedEvent` for messages in a shape that cannot be searched: hiding fails closed.
     """
-    if event.type == "RUN_FINISHED":
-        return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
-    if event.type not in ("MESSAGES_SNAPSHOT", "RUN_STARTED"):
+    kind = EVENT_KINDS.get(event.type)
+    if kind is None or kind.carries is Carries.NOTHING:
         return event
-    holder = event.get_object("input") if event.type == "RUN_STARTED" else event
+    if kind.carries is Carries.OUTCOME:
+        return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
+    holder = event.get_object("input") if kind.carries is Carries.ECHO else event
     if holder is None:
         _require(event.get("input") is None, "the input echo is no object")
     else:

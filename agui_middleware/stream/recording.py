@@ -5,9 +5,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, I
 from typing import overload
 
 from agui_middleware.config.plan import make_plan
-from agui_middleware.config.settings import Settings
 from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.protocol.errors import WIRE_FAULTS
+from agui_middleware.protocol.errors import MAX_EVENT_BYTES, WIRE_FAULTS
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 
@@ -69,9 +68,8 @@ class Recording:
 
     def __init__(self, client: ClientVersion | None, visibility: str, filters: Sequence[Filter]) -> None:
         plan = make_plan(None if client is None else nearest_release(client), visibility, filters=filters)
-        limit = Settings.model_fields["max_event_bytes"].default
         self._written: list[bytes] = []
-        self._stream = AsyncRewriter(plan, Context(plan.client, on_loss=_log_loss), self._write, limit)
+        self._stream = AsyncRewriter(plan, Context(plan.client, on_loss=_log_loss), self._write, MAX_EVENT_BYTES)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """What each of `chunks` becomes."""

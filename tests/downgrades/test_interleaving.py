@@ -3,7 +3,7 @@
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.downgrades.interleaving import one_at_a_time
+from agui_middleware.downgrades.interleaving import without_interleaving
 from agui_middleware.filters.composition import Composition
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.stream.chain import Chain
@@ -237,7 +237,7 @@ async def held(limit: int, *events: Json) -> tuple[list[Json], Exception | None]
         out.append(dict(event))
 
     context = Context(ClientVersion.parse("0.0.36"), max_event_bytes=limit)
-    chain = Chain(Composition([one_at_a_time]), context, emit)
+    chain = Chain(Composition([without_interleaving]), context, emit)
     for event in events:
         chain.push(Event(**event))
     chain.close()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.filters import Context
 from agui_middleware.protocol.event import Event
 from tests.clients.client import UUID4
@@ -193,4 +193,4 @@ async def test_a_filter_that_drops_all_it_is_shown_passes_the_rest_on() -> None:
         yield Event(**THINKING_START)
         yield Event(**STATE)
 
-    assert [event.type async for event in without_thinking(source(), Context())] == ["STATE_SNAPSHOT"]
+    assert [event.type async for event in without_thinking_events(source(), Context())] == ["STATE_SNAPSHOT"]

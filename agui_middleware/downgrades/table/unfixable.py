@@ -1,8 +1,11 @@
-"""What no rewriting helps: these rows only say what becomes of a shape."""
+"""What no rewriting helps, because the release cannot be told in any way that it reads.
+
+These rows have no filter. They record what becomes of the feature, so that users can be told and tests expect it.
+"""
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 
-LIMITS: tuple[Downgrade, ...] = (
+UNFIXABLE: tuple[Downgrade, ...] = (
     Downgrade(
         "metadata",
         "0.0.59",
