@@ -2,8 +2,8 @@
 
 A downgrade is a filter that takes one feature of AG-UI out of a stream, or puts it into a form that older releases of
 @ag-ui/client read. It never changes how a run ends, an id or the order of events, repairs a malformed value, or invents a
-value that is not empty, the ids of messages apart that have none of their own (`thinking`, `call-parents`): the duties are
-those of AG-UI's page on versioning.
+value that is not empty, the ids of messages apart that have none of their own (`thinking`, `call-parents`): these are the
+duties that AG-UI's page on versioning gives a translator.
 """
 
 from collections.abc import Collection
