@@ -1,21 +1,34 @@
 """AG-UI over ASGI: every client, of any age, gets a stream that it can read."""
 
+import importlib
+import typing
+
 from agui_middleware.asgi.middleware import AGUIMiddleware
-from agui_middleware.config.routes import Route
-from agui_middleware.config.settings import Settings
-from agui_middleware.filters import Context, Filter, SubagentVisibility
-from agui_middleware.protocol.event import Event
+from agui_middleware.config.plan import Choice, Plan
+from agui_middleware.filters import Context, Filter, Loss, SubagentVisibility
+from agui_middleware.protocol.errors import EventTooLarge
+from agui_middleware.protocol.event import Event, JsonObject, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.recording import rewrite
 
+if typing.TYPE_CHECKING:
+    from agui_middleware.config.routes import Route
+    from agui_middleware.config.settings import Settings
+
 __all__ = [
     "AGUIMiddleware",
+    "Choice",
     "ClientVersion",
     "Context",
     "Event",
+    "EventTooLarge",
     "EventType",
     "Filter",
+    "JsonObject",
+    "Loss",
+    "MalformedEvent",
+    "Plan",
     "Route",
     "Settings",
     "SubagentVisibility",
@@ -23,3 +36,17 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_MODELS = {"Route": "agui_middleware.config.routes", "Settings": "agui_middleware.config.settings"}
+
+if not typing.TYPE_CHECKING:  # pragma: no branch
+
+    def __getattr__(name: str) -> object:
+        """Import the models when they are first used: pydantic takes longer to import than the rest of the package."""
+        if name not in _MODELS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        model = globals()[name] = getattr(importlib.import_module(_MODELS[name]), name)
+        return model
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -8,26 +8,30 @@ from agui_middleware.filters.hiding import OTHER, POLICIES, Decision, Policy
 from agui_middleware.protocol.releases import ClientVersion
 
 README = Path(__file__).parent.parent / "README.md"
-FILTERS = README.parent / "agui_middleware/filters/README.md"
+FILTERS = README.parent / "agui_middleware" / "filters" / "README.md"
+DOWNGRADES_PAGE = README.parent / "agui_middleware" / "downgrades" / "README.md"
 _TABLE = re.compile(r"(?<=<!-- downgrades -->\n).*(?=<!-- /downgrades -->)", re.DOTALL)
 _POLICIES = re.compile(r"(?<=<!-- hidden -->\n).*(?=<!-- /hidden -->)", re.DOTALL)
 
 
-def compatibility_table() -> str:
-    """The rows of `DOWNGRADES` in Markdown, newest shape first."""
+def downgrades_table() -> str:
+    """The rows of `DOWNGRADES` in Markdown, those of the newest release first."""
     rows = sorted(DOWNGRADES, key=lambda row: ClientVersion.parse(row.fixed_in), reverse=True)
-    lines = [f"| {_releases(row)} | {row.name} | {row.symptom} | {row.loss or 'nothing'} |\n" for row in rows]
-    return "".join(["| releases | shape | such a release … | lost |\n", "|---|---|---|---|\n", *lines])
+    head = "| releases | feature | such a release … | rewritten | lost | the conversation ends … |\n"
+    return head + "|---" * 6 + "|\n" + "".join(map(_line, rows))
 
 
-def _releases(row: Downgrade) -> str:
-    return f"before {row.fixed_in}" + ("" if row.broken_since == "0.0.0" else f", from {row.broken_since} on")
+def _line(row: Downgrade) -> str:
+    releases = f"before {row.fixed_in}" + ("" if row.broken_since == "0.0.0" else f", from {row.broken_since} on")
+    differences = "; ".join(row.differences) or "the same"
+    rewritten = "yes" if row.rewrites else "no"
+    return f"| {releases} | {row.name} | {row.symptom} | {rewritten} | {row.loss or 'nothing'} | {differences} |\n"
 
 
-def with_table(readme: str) -> str:
-    """The README with the table as it should be."""
-    table = compatibility_table()
-    return _TABLE.sub(lambda _: table, readme)
+def with_table(page: str) -> str:
+    """The page with the table as it should be."""
+    table = downgrades_table()
+    return _TABLE.sub(lambda _: table, page)
 
 
 def policy_table() -> str:
@@ -67,5 +71,5 @@ def with_policies(page: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text()))
     FILTERS.write_text(with_policies(FILTERS.read_text()))
+    DOWNGRADES_PAGE.write_text(with_table(DOWNGRADES_PAGE.read_text()))

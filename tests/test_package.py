@@ -5,6 +5,8 @@ import importlib
 import importlib.metadata
 import inspect
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +27,10 @@ PUBLIC = [name for name in ("agui_middleware", *MODULES) if "__all__" in vars(im
 
 
 def test_the_root_exports_what_is_promised_and_nothing_else() -> None:
-    names = "AGUIMiddleware ClientVersion Context Event EventType Filter Route Settings SubagentVisibility rewrite"
+    names = """
+        AGUIMiddleware Choice ClientVersion Context Event EventTooLarge EventType Filter JsonObject Loss MalformedEvent Plan
+        Route Settings SubagentVisibility rewrite
+    """
     assert agui_middleware.__all__ == names.split()
 
 
@@ -37,10 +42,28 @@ def test_an_export_list_is_honest(name: str) -> None:
 
 
 def test_everything_public_in_the_root_is_exported() -> None:
-    public = {
-        name for name, value in vars(agui_middleware).items() if name[0] != "_" and not isinstance(value, ModuleType)
-    }
-    assert public == set(agui_middleware.__all__)
+    names = [name for name in dir(agui_middleware) if name[0] != "_"]
+    public = [name for name in names if not isinstance(getattr(agui_middleware, name), ModuleType)]
+    assert public == agui_middleware.__all__
+    with pytest.raises(AttributeError, match="'agui_middleware' has no attribute 'Setting'"):
+        agui_middleware.Setting  # type: ignore[attr-defined]  # noqa: B018
+
+
+HEAVY = ["pydantic", "pydantic_settings", "httpx", "httpcore", "anyio", "uvicorn", "click", "opentelemetry", "ag_ui"]
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    """Starlette and msgspec are what it costs. Models are imported when something is configured."""
+    code = f"""
+import sys, starlette.routing, starlette.types, msgspec
+before = set(sys.modules)
+import agui_middleware
+print(*[name for name in {HEAVY!r} if name in set(sys.modules) - before])
+agui_middleware.AGUIMiddleware(lambda scope, receive, send: None, agui_middleware.Settings(routes=[agui_middleware.Route()]))
+print("pydantic" in sys.modules)
+"""
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout == "\nTrue\n"
 
 
 def test_the_version_is_the_distributions() -> None:

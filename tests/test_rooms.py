@@ -82,12 +82,12 @@ def test_every_room_has_its_floor() -> None:
 
 
 def test_only_these_files_know_starlette() -> None:
-    """All that knows ASGI is in `asgi/` and at the edges. A route's path is matched as Starlette matches it."""
+    """All that knows ASGI is in `asgi/` and at the edges. Paths are in Starlette's syntax."""
     rooms = [
         path for path in MODULES if room_of(name_of(path)) in ("protocol", "filters", "downgrades", "config", "stream")
     ]
     knows = {path.stem for path in rooms if re.search(r"^(from|import) starlette", path.read_text(), re.MULTILINE)}
-    assert knows <= {"routes"}
+    assert knows == {"path_table"}
     assert "starlette" in (ROOT / "asgi" / "middleware.py").read_text()
 
 

@@ -58,7 +58,7 @@ class AgentEventResponse(EventSourceResponse):
 
 
 def agent_endpoint(loop: AgentLoop, **options: Any) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that answers a RunAgentInput with a run of `loop`, for Starlette's `Route` or FastAPI's `add_route`.
+    """Return an endpoint for Starlette's `Route` or FastAPI's `add_route`. It answers a RunAgentInput with a run of `loop`.
 
     Any other body is answered with 422 and `{"detail": [{"type", "loc", "msg"}, ...]}`, as FastAPI does; the answer
     repeats nothing of the body. `options` are those of `AgentEventResponse`.

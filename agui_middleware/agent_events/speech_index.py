@@ -88,7 +88,7 @@ class SpeechIndex:
             self._texts.remove((text, child.call is None), child)
 
     def before_turn(self, turn: int) -> Subagent | None:
-        """The subagent in the nearest earlier turn: rather one whose calls are answered, and of several the last to speak."""
+        """The subagent in the nearest earlier turn; of several, those with answered calls first, then the last to speak."""
         place = bisect_left(self._turn_keys, (turn,))
         return self._turns.newest(self._turn_keys[place - 1]) if place else None
 

@@ -1,29 +1,52 @@
 """The headers of a response whose body is rewritten, and of the request that asks for one."""
 
+import re
 from collections.abc import Iterable, Sequence
+
+from starlette.types import Scope
 
 Headers = list[tuple[bytes, bytes]]
 
 DOWNGRADE = b"x-ag-ui-downgrade"
 
-# Extensions by which a server sends what the app never holds: nothing here could read it.
+# Extensions by which a server sends a file that the app never holds, so that it could not be read here.
 UNREAD_EXTENSIONS = frozenset({"http.response.pathsend", "http.response.zerocopysend"})
-_BINARY = b"application/vnd.ag-ui.event+proto"  # AG-UI's other encoding, which nobody rewrites
+_BINARY = b"application/vnd.ag-ui.event+proto"  # AG-UI's other encoding, which cannot be rewritten here
+# What servers send what has no type of its own as. A stream may be labelled so by mistake, and clients read it.
+_TEXTS = frozenset({b"text/plain", b"application/octet-stream"})
+_MEDIA_TYPE = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
+_WITHOUT_BODY = frozenset({204, 205, 304})
 _WILDCARDS = frozenset({b"*/*", b"application/*"})
-# They describe the bytes that the app wrote, and a server would count or compare those that we write.
-_OF_THE_BODY = frozenset({b"content-length", b"etag", b"content-md5", b"digest", b"repr-digest", b"accept-ranges"})
-# With these a client could have the app send bytes that nobody can read here: compressed, or from their middle on.
+# They describe the bytes that the app wrote; a server or a cache would hold the rewritten ones against them.
+_DIGESTS = (b"content-md5", b"digest", b"content-digest", b"repr-digest")
+_OF_THE_BODY = frozenset({b"content-length", b"etag", b"accept-ranges", *_DIGESTS})
+# With these a client asks for bytes that cannot be read here: compressed, or from their middle on.
 _SHAPES_THE_BODY = frozenset({b"accept-encoding", b"range", b"if-range"})
 
 
 def normalised(headers: Iterable[Sequence[bytes | str]] | None) -> Headers:
-    """Headers as pairs of bytes with lower-case names. Raises `TypeError` or `ValueError` where they are no such thing."""
+    """Headers as pairs of bytes with lower-case names. Raises `TypeError` or `ValueError` for anything else."""
     return [(_bytes(name).lower(), _bytes(value)) for name, value in headers or ()]
 
 
 def is_event_stream(headers: Headers) -> bool:
-    """Whether the media type is `text/event-stream`, in any case and with any parameters."""
+    """Whether a media type is `text/event-stream`, in any case and with any parameters.
+
+    It may be one of several, in a list or in several fields: clients read the body in any case.
+    """
     return b"text/event-stream" in _media_types(headers)
+
+
+def may_be_events(status: int, headers: Headers, *, texts: bool) -> bool:
+    """Whether a response that is not labelled as an event stream may be one.
+
+    That is where it has no type, several, or one that is malformed; with `texts`, also for plain text and octets.
+    """
+    if status in _WITHOUT_BODY or (b"content-length", b"0") in headers:
+        return False
+    types = _media_types(headers)
+    known = len(types) == 1 and all(map(_MEDIA_TYPE.fullmatch, types))
+    return not known or (texts and not types.isdisjoint(_TEXTS))
 
 
 def is_protobuf(headers: Headers) -> bool:
@@ -37,16 +60,45 @@ def content_coding(headers: Headers) -> str | None:
     return next((coding.decode("latin-1") for coding in codings if coding not in (b"", b"identity")), None)
 
 
+def is_plain_json(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a request's body is JSON and not compressed."""
+    headers = [(name.lower(), value) for name, value in fields]
+    types = _media_types(headers)
+    json = len(types) == 1 and all(type == b"application/json" or type.endswith(b"+json") for type in types)
+    return json and content_coding(headers) is None
+
+
+def expects_continue(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a client sends the body only once it is asked for it (RFC 9110, 10.1.1)."""
+    return any(name.lower() == b"expect" and value.strip().lower() == b"100-continue" for name, value in fields)
+
+
+def with_length(scope: Scope, length: int | None) -> Scope:
+    """A copy of an HTTP scope whose body has another length, or one that is not known yet."""
+    described = (b"content-length", b"transfer-encoding", *_DIGESTS)
+    fields = [(name, value) for name, value in scope.get("headers", ()) if name.lower() not in described]
+    framing = (b"transfer-encoding", b"chunked") if length is None else (b"content-length", b"%d" % length)
+    return {**scope, "headers": [*fields, framing]}
+
+
 def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | None) -> Headers:
     """Without what described the body, with `vary` extended by the names that decided, and with a `summary` if any."""
-    kept = [(name, value) for name, value in headers if name not in _OF_THE_BODY]
-    varies = {field.strip().lower() for name, value in headers if name == b"vary" for field in value.split(b",")}
-    missing = [name for name in vary if name.encode() not in varies and b"*" not in varies]
-    if missing:
-        kept.append((b"vary", ", ".join(missing).encode()))
+    kept = with_vary([(name, value) for name, value in headers if name not in _OF_THE_BODY], vary)
     if summary is not None:
         kept.append((DOWNGRADE, summary.encode()))
     return kept
+
+
+def with_vary(headers: Headers, names: Sequence[str]) -> Headers:
+    """A copy in which `vary` has all of `names`."""
+    varies = {field.strip().lower() for name, value in headers if name == b"vary" for field in value.split(b",")}
+    missing = [name for name in names if name.encode() not in varies and b"*" not in varies]
+    return [*headers, (b"vary", ", ".join(missing).encode())] if missing else [*headers]
+
+
+def wants_events(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a request names event streams in `Accept`, as every AG-UI client does."""
+    return any(name.lower() == b"accept" and b"text/event-stream" in value.lower() for name, value in headers)
 
 
 def for_readable_body(headers: Headers) -> Headers:
@@ -70,7 +122,8 @@ def _readable(accepted: bytes) -> bytes:
 
 
 def _media_types(headers: Headers) -> set[bytes]:
-    return {_media_type(value) for name, value in headers if name == b"content-type"}
+    values = [value for name, value in headers if name == b"content-type"]
+    return {_media_type(part) for value in values for part in value.split(b",")}
 
 
 def _media_type(value: bytes) -> bytes:

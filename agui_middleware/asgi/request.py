@@ -1,4 +1,4 @@
-"""What the middleware reads of a request, and how it asks for a response that it can read."""
+"""What the middleware reads of a request, and how it asks the app for a response that it can read."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from agui_middleware.asgi import headers
 
 
 class Body:
-    """Keeps what the app reads of the request's body, up to a bound, and takes nothing from it."""
+    """Keeps what the app reads of the request's body, up to `limit` bytes. The app reads all of it, as it came."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive = receive
@@ -27,16 +27,16 @@ class Body:
         return message
 
     def so_far(self) -> bytes:
-        """What was read so far; nothing where it was more than the bound."""
+        """What the app has read so far; empty where that is more than `limit`."""
         return b"".join(self._parts)
 
     def drop(self) -> None:
-        """Keep it no longer, nor what comes later."""
+        """Forget it, and keep nothing of what comes later."""
         self._parts, self._limit = [], 0
 
 
 def without_encodings(scope: Scope) -> Scope:
-    """A copy of an HTTP scope that asks the app for a body that can be read here: whole, in the clear, in messages."""
+    """A copy of an HTTP scope that asks the app for a body that can be read here: whole, uncompressed, in messages."""
     extensions: dict[str, Any] = scope.get("extensions") or {}
     kept = {name: value for name, value in extensions.items() if name not in headers.UNREAD_EXTENSIONS}
     return {**scope, "headers": headers.for_readable_body(scope.get("headers", ())), "extensions": kept}

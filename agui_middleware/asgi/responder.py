@@ -1,6 +1,5 @@
 """The responder: what becomes of one response, from its start message to its end."""
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -9,15 +8,16 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.asgi import headers
+from agui_middleware.asgi.decision import Decision
+from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive, Sleep
 from agui_middleware.asgi.lock import Lock
+from agui_middleware.asgi.reports import Reports
 from agui_middleware.config.plan import Plan
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 from agui_middleware.stream.rewriter import Rewriter
 
-logger: logging.Logger = logging.getLogger("agui_middleware")
-
-MakeStream = Callable[[Plan, Write], AsyncRewriter]
+MakeStream = Callable[[Plan, Write, bool], AsyncRewriter]
 
 
 class Disconnected(OSError):
@@ -28,9 +28,11 @@ class Responder:
     """Serves one request: runs the app, and sends the client what the plan makes of its response.
 
     - `choose_plan` is asked when the response starts: what names the client may come with the request's body.
-    - `make_stream` gives the stream of a plan, writing to the function it is handed.
+    - `make_stream` gives the stream of a plan, writing to the function it is handed. The flag: it may not be AG-UI.
     - `vary` names the request headers that decided.
-    - `on_compressed` is told the content coding of a response that could not be read, and passes.
+    - `reports` logs what is refused, passes unread or ends early.
+    - `decision` is asked whether nothing may leave unread, when the response starts: the app's framework may know better.
+    - `keep_alive`: seconds of silence after which a comment is written; 0 for never. `sleep` waits, see `anyio.sleep`.
     """
 
     def __init__(
@@ -39,25 +41,34 @@ class Responder:
         choose_plan: Callable[[], Plan],
         make_stream: MakeStream,
         vary: Sequence[str],
-        on_compressed: Callable[[str], None],
-        hides: bool,
+        reports: Reports,
+        decision: Decision,
+        keep_alive: float,
+        sleep: Sleep,
     ) -> None:
         self._send = send
         self._choose_plan = choose_plan
         self._make_stream = make_stream
         self._vary = vary
-        self._on_compressed = on_compressed
-        self._hides = hides
+        self._reports = reports
+        self._decision = decision
         self._started = False
         self._stream: AsyncRewriter | None = None  # None: the response passes as it is
         self._rewriter: Rewriter | None = None  # of the stream, where no filter may await
         self._lock = Lock()
+        # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
+        # for as long as it likes, and comments are to go out meanwhile.
+        self._writing = Lock()
+        self._keep_alive = KeepAlive(keep_alive, self._ping, sleep)
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
         self._left = False  # the app has returned
 
     async def run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
+        await self._keep_alive.run(lambda: self._run(app, scope, receive))
+
+    async def _run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
 
         async def receive_until_over() -> Message:
             if self._over:
@@ -87,14 +98,19 @@ class Responder:
             if self._stream is None:
                 return self._send_unread(message)
             body, more, rewriter = message.get("body", b""), message.get("more_body", False), self._rewriter
-            if rewriter is None or not more or type(body) is not bytes or self._lock.locked or self._over:
+            busy = self._lock.locked or self._writing.locked
+            if rewriter is None or not more or type(body) is not bytes or busy or self._over:
                 return self._in_turn(self._feed, body, more, self._stream)
             written = rewriter.feed(body)
             if written is body:
+                self._keep_alive.wrote = True
                 return self._send(message)
-            if rewriter.ended:
+            if rewriter.chain.ended:
                 return self._in_turn(self._write_last, written, self._stream)
-            return self._write(written) if written else _send_nothing()
+            if not written:
+                return _send_nothing()
+            self._keep_alive.wrote = True
+            return self._send({**message, "body": written})
         if kind == "http.response.start":
             return self._start(message)
         if self._stream is not None and kind in headers.UNREAD_EXTENSIONS:
@@ -112,7 +128,7 @@ class Responder:
         self._lock.release()
         if self._started or self._over:
             await self.send(message)
-        elif self._hides:
+        elif self._decision.hides():
             raise RuntimeError("'http.response.body' before 'http.response.start'")
         else:
             await self._send(message)
@@ -124,7 +140,7 @@ class Responder:
                 await _turn_away()
             if not self._started:
                 await self._decide(message)
-            elif self._hides:
+            elif self._decision.hides():
                 raise RuntimeError("a second 'http.response.start'")
             else:
                 await self._send(message)  # which is the server's to refuse
@@ -133,51 +149,56 @@ class Responder:
 
     async def _decide(self, message: Message) -> None:
         fields = headers.normalised(message.get("headers"))
-        coding = headers.content_coding(fields)
-        if not headers.is_event_stream(fields) or (message["status"] != 200 and not self._hides):
-            if self._hides and headers.is_protobuf(fields):
-                await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
-            else:
-                await self._start_unread(message)
-        elif coding is not None:
-            await self._start_compressed(message, coding)
+        status, hides = message["status"], self._decision.hides()
+        labelled = headers.is_event_stream(fields) and (status == 200 or hides)
+        if not labelled and hides and headers.is_protobuf(fields):
+            await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
+        elif not (labelled or self._decision.suspects(status, fields)):
+            await self._start_unread(message)
+        elif hides and any(name == b"content-range" for name, _ in fields):
+            await self._refuse("a part of a stream cannot be read here; do not serve ranges of it")
+        elif (coding := headers.content_coding(fields)) is not None:
+            await self._start_compressed(message, fields, coding)
         else:
-            await self._start_stream(message, fields)
+            await self._start_stream(message, fields, labelled)
 
     async def _start_unread(self, message: Message) -> None:
         await self._send(message)
         self._started = True
 
-    async def _start_compressed(self, message: Message, coding: str) -> None:
-        if self._hides:
+    async def _start_compressed(self, message: Message, fields: headers.Headers, coding: str) -> None:
+        if self._decision.hides():
             await self._refuse(
                 f"a response compressed with {coding} cannot be read here; compress outside AGUIMiddleware"
             )
         else:
-            self._on_compressed(coding)
-            await self._start_unread(message)
+            self._reports.compressed(coding)
+            # A cache may not give it to a client that says another release: behind a compression outside, it is rewritten.
+            await self._start_unread({**message, "headers": headers.with_vary(fields, self._vary)})
 
-    async def _start_stream(self, message: Message, fields: headers.Headers) -> None:
+    async def _start_stream(self, message: Message, fields: headers.Headers, labelled: bool) -> None:
         plan = self._choose_plan()
-        changed = headers.for_rewritten_body(fields, self._vary, plan.header_value)
+        changed = headers.for_rewritten_body(fields, self._vary, plan.header_value if labelled else None)
         await self._send(message if changed == fields else {**message, "headers": changed})
-        self._stream = stream = self._make_stream(plan, self._write)
+        self._stream = stream = self._make_stream(plan, self._write, not labelled)
         self._started = True
+        if plan.reads_comments:
+            self._keep_alive.start()
         await stream.start()
         self._rewriter = None if stream.awaits else stream.rewriter
 
     async def _refuse(self, why: str) -> None:
         """Fail closed: what a route hides would pass unread."""
         self._over = True
-        logger.error("a route that hides subagents refused a response: %s", why)
+        self._reports.refused(why)
         body = f"Subagents are hidden on this route, and {why}.\n".encode()
         fields = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
         await self._send({"type": "http.response.start", "status": 500, "headers": fields})
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _refuse_file(self, message: Message) -> None:
-        if self._hides:
-            logger.error("a route that hides subagents refused a file, which nobody reads here")
+        if self._decision.hides():
+            self._reports.refused("a file that the server sends cannot be read here")
             await self._end()
             raise Disconnected("the response is over")
         await self._send(message)
@@ -206,7 +227,7 @@ class Responder:
         elif not more:
             await stream.finish()
             if stream.failure is not None:
-                _log(stream.failure)
+                self._reports.ended(stream.failure)
             await self._end()
 
     async def _write_last(self, written: bytes, stream: AsyncRewriter) -> None:
@@ -216,7 +237,7 @@ class Responder:
 
     async def _end_early(self, more: bool, stream: AsyncRewriter) -> None:
         """End the response where a filter or a fault has ended the stream, though the app may have more to send."""
-        _log(stream.failure)
+        self._reports.ended(stream.failure)
         await self._end()
         if more:
             raise Disconnected("the response is over")
@@ -242,12 +263,29 @@ class Responder:
         finally:
             self._lock.release()
 
-    def _write(self, data: bytes) -> Awaitable[None]:
-        return self._send({"type": "http.response.body", "body": data, "more_body": True})
+    async def _write(self, data: bytes) -> None:
+        await self._send_alone({"type": "http.response.body", "body": data, "more_body": True})
 
     async def _end(self) -> None:
         self._over = True
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._send_alone({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_alone(self, message: Message) -> None:
+        await self._writing.acquire()
+        try:
+            self._keep_alive.wrote = True
+            await self._send(message)
+        finally:
+            self._writing.release()
+
+    async def _ping(self) -> bool:
+        """Write a comment, unless something is being written, or may end within a frame. Return whether to come again."""
+        if self._over or self._gone:
+            return False
+        stream = self._stream
+        if stream is not None and stream.rewriter.settled and not self._writing.locked:
+            await self._write(COMMENT)
+        return True
 
 
 async def _send_nothing() -> None:
@@ -276,12 +314,3 @@ def _stems_from_us(error: BaseException, seen: set[int] | None = None) -> bool:
             return all(_stems_from_us(inner, seen) for inner in link.exceptions)
         link = link.__cause__ or link.__context__
     return link is not None
-
-
-def _log(failure: Exception | None) -> None:
-    if failure is None:
-        logger.info("a filter returned before the stream had ended")
-    elif isinstance(failure, WIRE_FAULTS):
-        logger.error("the agent's stream was ended: %s: %s", type(failure).__name__, failure)
-    else:
-        logger.error("a filter ended the stream", exc_info=failure)

@@ -1,18 +1,26 @@
 """What a recorded stream is to a release of @ag-ui/client, with the middleware and without."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
+from agui_middleware.checking.causes import REPAIR, Cause, Evidence, causes
 from agui_middleware.checking.effect import Effect, effect
 from agui_middleware.checking.misreadings import misreadings
-from agui_middleware.checking.recorded import Finding, Unreadable, events_in, framing, is_ndjson
-from agui_middleware.checking.refusals import refusals
+from agui_middleware.checking.recorded import Finding, Framing, Item, framing, is_ndjson, items_in
+from agui_middleware.checking.refusals import MALFORMED, refusals
 from agui_middleware.config.plan import make_plan
+from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.repair import repair
 from agui_middleware.protocol.errors import WIRE_FAULTS, run_error
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 
-__all__ = ["Finding", "Report", "Unreadable", "Verdict", "check"]
+__all__ = ["Cause", "Finding", "Report", "Verdict", "check"]
+
+REMEDIES: Final[dict[str, Filter]] = {REPAIR: repair}
+"""Filters that are on no route by default, and may help where the middleware alone does not."""
 
 
 class Verdict(StrEnum):
@@ -28,16 +36,22 @@ class Report:
     """What `check` found."""
 
     client: ClientVersion | None
-    """The known release that the one asked for counts as; `None`: one that reads everything."""
+    """The known release that the one asked for counts as; `None`: one that is newer than all of them."""
     events: int
     refused: list[Finding]
-    """What the release refuses, the first event of each shape, in order: the run ends at the first."""
+    """What the release refuses, the first event of each kind, in order: the run ends at the first."""
     misread: list[Finding]
     """What it reads otherwise than 1.0.0 does, in the same way."""
     effect: Effect | None
     """What the middleware makes of the stream; `None`: it ends the run."""
     failure: Event | None = None
     """The RUN_ERROR with which it does."""
+    helped: bool | None = None
+    """Whether the release reads what the middleware makes of the stream; `None`: it reads the stream as it is."""
+    remedies: list[str] = field(default_factory=list)
+    """Filters with which it would, where it does not: `package.module:name`."""
+    causes: list[Cause] = field(default_factory=list)
+    """Usual causes of what was found."""
 
     @property
     def verdict(self) -> Verdict:
@@ -48,23 +62,70 @@ class Report:
 async def check(recording: bytes, client: ClientVersion | None, visibility: str = "auto") -> Report:
     """What `client` makes of a recording, and what the middleware does with the `visibility` of a route.
 
-    A recording is a stream of Server-Sent Events, or one JSON object a line. Told is what the table of downgrades knows:
-    what every release refuses is not looked for, and neither is what an old one merely does not keep, such as metadata.
-    Raises `Unreadable` where the recording holds what is no event.
+    A recording is a stream of Server-Sent Events, or one JSON object a line. A release refuses what it rejects while it
+    decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Not reported is
+    what an old release merely does not keep, such as metadata.
+
+    Raises `ValueError` for a `visibility` that is none. A recording without an event gives a report of 0 events.
     """
     client = None if client is None else nearest_release(client)
-    events = events_in(recording)
-    refused, misread = await refusals(events, client), await misreadings(events, client)
-    if not is_ndjson(recording):
-        in_frames = framing(recording, client, events)
-        refused, misread = [*in_frames.refused, *refused], [*in_frames.misread, *misread]
-    made: Effect | None = None
-    failure: Event | None = None
-    try:
-        made = await effect(events, make_plan(client, visibility))
-    except WIRE_FAULTS as error:
-        failure = run_error(error)
-    return Report(client, len(events), _in_order(refused), _in_order(misread), made, failure)
+    stream = _Stream(recording, client, visibility)
+    refused, misread = await stream.findings()
+    report = Report(client, len(stream.events), refused, misread, *await stream.effect())
+    if report.verdict is Verdict.READ:
+        return report
+    helped = await stream.helps(report.effect)
+    remedies = [] if helped else [name for name, remedy in REMEDIES.items() if await stream.helped_by(remedy)]
+    found = causes(Evidence(recording, stream.items, [*refused, *misread], client))
+    return replace(report, helped=helped, remedies=remedies, causes=found)
+
+
+class _Stream:
+    """One recording, for one release."""
+
+    def __init__(self, recording: bytes, client: ClientVersion | None, visibility: str) -> None:
+        self.items = items_in(recording)
+        self.events = [item.event for item in self.items if item.event is not None]
+        self._client = client
+        self._visibility = visibility
+        framed = not is_ndjson(recording)
+        self._framing = framing(recording, client, self.items) if framed else _of_lines(self.items)
+
+    async def findings(self) -> tuple[list[Finding], list[Finding]]:
+        """What the release refuses, and what it misreads, in order."""
+        read = [item for item in self.items if item.event is not None and item.place not in self._framing.unread]
+        places = [item.place for item in read]
+        events = [item.event for item in read if item.event is not None]
+        refused = [f._replace(place=places[f.place]) for f in await refusals(events, self._client)]
+        misread = [f._replace(place=places[f.place]) for f in await misreadings(events, self._client)]
+        return _in_order([*self._framing.refused, *refused]), _in_order([*self._framing.misread, *misread])
+
+    async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
+        """What the middleware makes of the stream, or the RUN_ERROR with which it ends the run."""
+        try:
+            return await effect(self.events, make_plan(self._client, self._visibility, filters=filters)), None
+        except WIRE_FAULTS as error:
+            return None, run_error(error)
+
+    async def helps(self, made: Effect | None) -> bool:
+        """Whether the release reads what the middleware makes of the stream. What tries to be an event and fails goes out
+        as it came.
+        """
+        if made is None or any(item.fails for item in self.items):
+            return False
+        return not await refusals(made.events, self._client) and not await misreadings(made.events, self._client)
+
+    async def helped_by(self, remedy: Filter) -> bool:
+        """Whether it does with one filter more."""
+        made, _ = await self.effect([remedy])
+        return await self.helps(made)
+
+
+def _of_lines(items: list[Item]) -> Framing:
+    """NDJSON has no framing, but lines that are no event."""
+    failing = [item for item in items if item.event is None][:1]
+    reason = "rejects what is not one JSON object with a `type`"
+    return Framing([Finding(item.place, None, MALFORMED, reason, None) for item in failing], [], frozenset())
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""What the middleware makes of a recorded stream, told in numbers."""
+"""What the middleware makes of a recorded stream, in numbers."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -9,6 +9,8 @@ from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context, Loss
 from agui_middleware.protocol.chunk_lanes import ID_OF, Lanes
 from agui_middleware.protocol.event import Event, as_id
+from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN
+from agui_middleware.protocol.event_types import types_about
 from agui_middleware.stream.drive import run_filters
 
 Key: TypeAlias = tuple[str, str | None, str | None, str | None]
@@ -30,6 +32,8 @@ class Effect:
 
     fates: dict[str, Fates] = field(default_factory=dict)
     losses: list[Loss] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    """What the client gets."""
 
     @property
     def changes(self) -> bool:
@@ -43,26 +47,27 @@ class Effect:
 
 async def effect(events: Sequence[Event], plan: Plan) -> Effect:
     """What `plan` makes of `events`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included."""
-    told = Effect()
-    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=told.losses.append))
+    made = Effect()
+    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=made.losses.append))
+    made.events = [event for out in left for event in out]
     origins = _origins(events, left)
     changed = {place for event, place in origins if place is not None and event is not events[place]}
     leaving = {place for _, place in origins}
     for place, event in enumerate(events):
-        fates = told.of(event.type)
+        fates = made.of(event.type)
         fates.changed += place in changed
         fates.dropped += place not in leaving
         fates.unchanged += place in leaving and place not in changed
     for event in (event for event, origin in origins if origin is None):
-        told.of(event.type).added += 1
-    return told
+        made.of(event.type).added += 1
+    return made
 
 
 def _origins(events: Sequence[Event], left: list[list[Event]]) -> list[tuple[Event, int | None]]:
     """Each event that left, with the place of the one that it is, or was made of; `None`: it is new.
 
-    An event that somebody changed is another object: it was made of the one that was at work when it left, or else of the
-    first like it that had been held back.
+    A filter that changes an event makes another object: of the event that it was at work on, or else of the first like it
+    that it had held back.
     """
     places = {id(event): place for place, event in enumerate(events)}
     stayed = {places[id(event)] for out in left for event in out if id(event) in places}
@@ -116,10 +121,13 @@ def _keys(events: Sequence[Event]) -> list[tuple[Key, ...]]:
     return keys
 
 
+_REASONING = types_about(REASONING, REASONING_SPAN)
+
+
 def _key(event: Event) -> Key:
     """Type and ids; of reasoning, which has none in older releases, only the type that it has today."""
     head = event.head
     modern = head.type.replace("THINKING_TEXT_", "REASONING_").replace("THINKING_", "REASONING_")
-    if modern.startswith("REASONING_"):
+    if modern in _REASONING:
         return modern, None, None, None
     return modern, as_id(head.messageId), as_id(head.toolCallId), as_id(head.stepName)

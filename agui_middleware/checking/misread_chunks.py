@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
-from agui_middleware.protocol.chunk_lanes import ID_OF, OPENER_MEMBERS, PARENT, Lanes
-from agui_middleware.protocol.event import UNSET, Event
+from agui_middleware.protocol.chunk_lanes import ID_OF, PARENT, START_MEMBERS, Lanes
+from agui_middleware.protocol.event import UNSET, Event, as_id
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.drive import compose, run_filters
 
@@ -34,9 +35,9 @@ async def first_misplaced(events: Sequence[Event], client: ClientVersion) -> int
     return min((place for place, *_ in ours ^ theirs), default=None)
 
 
-def _contents(pieces: list[Piece]) -> set[tuple[int, object, object]]:
-    contents = (piece for piece in pieces if piece.event.type.endswith(("_CONTENT", "_ARGS")))
-    return {(place, event.head.messageId, event.head.toolCallId) for place, event in contents}
+def _contents(pieces: list[Piece]) -> set[tuple[int, str | None, str | None]]:
+    contents = (piece for piece in pieces if piece.event.type in TOKENS)
+    return {(place, as_id(event.head.messageId), as_id(event.head.toolCallId)) for place, event in contents}
 
 
 @per_event(EVERYTHING)
@@ -54,7 +55,7 @@ def in_one_lane(_: Context) -> Step:
             return event
         held = lanes.open.get(PARENT)
         if held is not None and held.type == type and getattr(event.head, ID_OF[type]) in (UNSET, held.id):
-            return event.without(*OPENER_MEMBERS[type])
+            return event.without(*START_MEMBERS[type])
         lanes.take(event)
         return event
 

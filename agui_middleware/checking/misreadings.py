@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from agui_middleware.checking.misread_chunks import Piece, expanded, first_misplaced
+from agui_middleware.checking.reader import READS_THINKING
 from agui_middleware.checking.recorded import Finding
-from agui_middleware.checking.rules import READS_THINKING
 from agui_middleware.downgrades import Downgrade, downgrades_for
 from agui_middleware.filters.contract import Context
 from agui_middleware.protocol.event import Event
@@ -55,7 +55,7 @@ async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> 
 
 async def _first_misread(pieces: Sequence[Piece], row: Downgrade, client: ClientVersion) -> int | None:
     types = MISREAD_AS_CHANGED.get(row.name)
-    if types is None or row.filter is None or (row.name == "thinking" and client == READS_THINKING):
+    if types is None or row.filter is None or (row.name == "thinking" and client in READS_THINKING):
         return None
     left = await run_filters([piece.event for piece in pieces], compose(row.filter), Context(client))
     changed = (p.place for p, out in zip(pieces, left, strict=False) if out != [p.event] and p.event.type in types)

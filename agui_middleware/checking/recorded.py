@@ -14,8 +14,11 @@ BOM: Final = b"\xef\xbb\xbf"
 _NO_OBJECT: Final = "rejects a frame that is not one JSON object in `data:` lines with LF LF behind it"
 _NO_SPACE: Final = "reads nothing of a `data:` line without a space behind the colon"
 _NO_EVENT: Final = "rejects a body in which it finds no event"
+_TOO_LARGE: Final = "rejects a frame of more than 10 MiB that arrives in several pieces"
 _WITHOUT_SPACE: Final = ClientVersion(0, 0, 43)
 _WITHOUT_EVENTS: Final = ClientVersion(0, 0, 34)
+_FIRST_WITH_BOUND: Final = ClientVersion(1, 0, 0)
+_BOUND: Final = 10 * 2**20
 
 
 class Finding(NamedTuple):
@@ -25,16 +28,32 @@ class Finding(NamedTuple):
     """Where it is in the stream, from 0."""
     event: Event | None
     """`None`: the stream holds no event there."""
-    shape: str
-    """`unknown-types`, `framing`, or the name of a row of `DOWNGRADES`."""
-    why: str
-    """What such a release does, to complete the sentence "@ag-ui/client 0.0.58 ..."."""
-    since: str | None
+    feature: str
+    """`unknown-types`, `framing`, `malformed`, or the name of a row of `DOWNGRADES`."""
+    reason: str
+    """What the release does, to complete the sentence "@ag-ui/client 0.0.58 ..."."""
+    fixed_in: str | None
     """The first release that reads it; `None`: none does."""
 
 
+class Item(NamedTuple):
+    """What a recording holds at one place: the data of a frame, or a line of NDJSON."""
+
+    place: int
+    data: bytes
+    event: Event | None
+    """`None`: the data are no event."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the data try to be an event and are none. All else that is none, such as `[DONE]`, the middleware leaves
+        out.
+        """
+        return self.event is None and self.data.lstrip()[:1] == b"{"
+
+
 class Unreadable(ValueError):
-    """What no release can read and the middleware does not mend; says where it is."""
+    """A recording without an event that anybody could read; says where it fails."""
 
 
 def is_ndjson(recording: bytes) -> bool:
@@ -42,19 +61,22 @@ def is_ndjson(recording: bytes) -> bool:
     return recording.removeprefix(BOM).lstrip()[:1] == b"{"
 
 
-def events_in(recording: bytes) -> list[Event]:
-    """The events of a recording. Raises `Unreadable` for what tries to be one and is none.
-
-    Frames that are no events at all, such as `[DONE]`, are passed over, as the middleware makes comments of them.
-    """
-    return _of_lines(recording.removeprefix(BOM)) if is_ndjson(recording) else _of_frames(recording)
+def items_in(recording: bytes) -> list[Item]:
+    """What a recording holds, as the middleware reads it, which takes every framing that the HTML standard allows."""
+    if is_ndjson(recording):
+        data = [line.strip() for line in recording.removeprefix(BOM).split(b"\n") if line.strip()]
+    else:
+        decoder = Decoder(max(len(recording), 1))
+        frames = [*decoder.feed(recording), *decoder.finish()]
+        data = [frame.data for frame in frames if isinstance(frame, Frame) and frame.data is not None]
+    return [Item(place, one, _event(one)) for place, one in enumerate(data)]
 
 
 def as_stream(recording: bytes) -> bytes:
     """The stream of Server-Sent Events that `recording` is, or that its lines are the events of.
 
-    Raises `Unreadable`, in words for who has pasted it, where no event can be read. A stream that holds one keeps what else
-    it holds: what a client makes of that is worth seeing.
+    Raises `Unreadable`, in words for the person who has pasted it, where no event can be read. A stream that holds one keeps
+    what else it holds: what a client makes of that is worth seeing.
     """
     text = recording.removeprefix(BOM).strip()
     if not text:
@@ -62,81 +84,71 @@ def as_stream(recording: bytes) -> bytes:
     if text.startswith(b"["):
         raise Unreadable("This is a JSON array. It takes one event a line (NDJSON), or the stream as sent (SSE).")
     if is_ndjson(recording):
-        try:
-            return b"".join(encode(event.raw) for event in events_in(recording))
-        except Unreadable as error:
-            fault = str(error)
-            raise Unreadable(f"{fault[0].upper()}{fault[1:]}. NDJSON has one whole event a line.") from error
-    decoder = Decoder(len(recording))
-    items = [*decoder.feed(recording), *decoder.finish()]
-    data = [item.data for item in items if isinstance(item, Frame) and item.data is not None]
-    if not any(_is_event(one.replace(b"\n", b" ")) for one in data):
-        found = f"its {len(data)} frames hold no event" if data else 'no line begins with "data:"'
+        return b"".join(encode(_parsed(line.strip(), n).raw) for n, line in _lines(recording) if line.strip())
+    items = items_in(recording)
+    if not any(item.event for item in items):
+        found = f"its {len(items)} frames hold no event" if items else 'no line begins with "data:"'
         raise Unreadable(f"This is no stream of AG-UI events: {found}. It takes SSE and NDJSON.")
     return recording
 
 
-def _of_lines(recording: bytes) -> list[Event]:
-    events = []
-    for number, line in enumerate(recording.split(b"\n"), 1):
-        if line.strip():
-            events.append(_parsed(line.strip(), f"line {number}"))
-    return events
+def _lines(recording: bytes) -> list[tuple[int, bytes]]:
+    return list(enumerate(recording.removeprefix(BOM).split(b"\n"), 1))
 
 
-def _of_frames(recording: bytes) -> list[Event]:
-    decoder = Decoder(max(len(recording), 1))
-    events: list[Event] = []
-    for item in [*decoder.feed(recording), *decoder.finish()]:
-        if isinstance(item, Frame) and item.data is not None and item.data.lstrip()[:1] == b"{":
-            events.append(_parsed(item.data.replace(b"\n", b" "), f"event {len(events) + 1}"))
-    return events
-
-
-def _parsed(data: bytes, where: str) -> Event:
+def _parsed(line: bytes, number: int) -> Event:
     try:
-        return Event.parse(data)
+        return Event.parse(line)
     except MalformedEvent as error:
-        raise Unreadable(f"{where} is no AG-UI event: {error}") from error
+        raise Unreadable(f"Line {number} is no AG-UI event: {error}. NDJSON has one whole event a line.") from error
 
 
 class Framing(NamedTuple):
-    """The first frame that a release refuses, if any, and the first of which it reads nothing."""
+    """What a release makes of the frames of a stream."""
 
     refused: list[Finding]
+    """The first frame that it refuses, if any."""
     misread: list[Finding]
+    """The first event of which it reads nothing, if any."""
+    unread: frozenset[int]
+    """The places of all events of which it reads nothing."""
 
 
-def framing(recording: bytes, client: ClientVersion | None, events: list[Event]) -> Framing:
-    """What `client` makes of the framing of a stream with these events.
+def framing(recording: bytes, client: ClientVersion | None, items: list[Item]) -> Framing:
+    """What `client` (`None`: the newest release) makes of the framing of a stream with these items.
 
     Every release splits the body at LF LF, joins the lines that begin with `data: `, and parses them; from 0.0.43 on the
-    space may be missing. One before 0.0.34 rejects a body in which it finds no event.
+    space may be missing. One before 0.0.34 rejects a body in which it finds no event, and 1.0.0 a frame beyond its bound.
     """
     prefix = b"data: " if client is not None and client < _WITHOUT_SPACE else b"data:"
-    place, found = 0, Framing([], [])
+    bounded = client is None or client >= _FIRST_WITH_BOUND
+    place, refused, unread = 0, [], []
     for frame in recording.removeprefix(BOM).split(b"\n\n"):
         lines = [line for line in frame.split(b"\n") if line.startswith(b"data:")]
         read = [line[len(prefix) :] for line in lines if line.startswith(prefix)]
-        if read and not _is_event(b" ".join(read)):
-            found.refused.append(Finding(place, _at(events, place), "framing", _NO_OBJECT, None))
-            return found
-        if len(read) < len(lines) and not found.misread:
-            found.misread.append(Finding(place, _at(events, place), "framing", _NO_SPACE, str(_WITHOUT_SPACE)))
+        if bounded and len(frame.decode("utf-8", "replace")) > _BOUND:
+            refused.append(_finding(place, items, _TOO_LARGE))
+        elif read and not _event(b"\n".join(read)):
+            refused.append(_finding(place, items, _NO_OBJECT))
+        elif lines and not read and _event(b"\n".join(line[5:] for line in lines)):
+            unread.append(place)
+        if refused:
+            break
         place += bool(lines)
-    unread = place == 0 or (found.misread and found.misread[0].place == 0)
-    if client is not None and client < _WITHOUT_EVENTS and unread:
-        found.refused.append(Finding(0, _at(events, 0), "framing", _NO_EVENT, str(_WITHOUT_EVENTS)))
-    return found
+    misread = [_finding(at, items, _NO_SPACE, _WITHOUT_SPACE) for at in unread[:1]]
+    nothing = len(unread) == sum(item.event is not None for item in items)
+    if nothing and not refused and client is not None and client < _WITHOUT_EVENTS:
+        refused.append(_finding(0, items, _NO_EVENT, _WITHOUT_EVENTS))
+    return Framing(refused, misread, frozenset(unread))
 
 
-def _is_event(data: bytes) -> bool:
+def _finding(place: int, items: list[Item], reason: str, fixed_in: ClientVersion | None = None) -> Finding:
+    event = items[place].event if place < len(items) else None
+    return Finding(place, event, "framing", reason, None if fixed_in is None else str(fixed_in))
+
+
+def _event(data: bytes) -> Event | None:
     try:
-        Event.parse(data)
+        return Event.parse(data)
     except MalformedEvent:
-        return False
-    return True
-
-
-def _at(events: list[Event], place: int) -> Event | None:
-    return events[place] if place < len(events) else None
+        return None

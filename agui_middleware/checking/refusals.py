@@ -1,68 +1,85 @@
-"""What a release of @ag-ui/client refuses in a stream, without the middleware: which event, and why.
+"""What a release of @ag-ui/client refuses in a stream, without the middleware: which event, why, and which release takes it.
 
-A client decodes an event, expands chunks, and verifies the order of what it has; the first event that fails in any of these
-ends the run. Told is what the table of downgrades knows, so the answer is about valid AG-UI: what every release refuses, a
-text without its start for one, is nobody's downgrade and not looked for.
+The first refusal ends the run. Those behind it are what it would end at next: each event is judged as if the refused ones
+before it were not in the stream.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from agui_middleware.checking.misread_chunks import Piece, expanded
+from agui_middleware.checking.reader import Reader, Received
 from agui_middleware.checking.recorded import Finding
-from agui_middleware.checking.rules import DECODED, DECODED_AS_CHANGED, VERIFIED, VERIFIED_AS_CHANGED
-from agui_middleware.downgrades import Downgrade, downgrades_for
-from agui_middleware.downgrades.guard import KNOWN_SINCE, TOLERANT, known_types
-from agui_middleware.filters.contract import Context
+from agui_middleware.checking.schemas import EVENTS, versions_of
+from agui_middleware.checking.sequence import Refusal
+from agui_middleware.checking.verified_entities import LIFECYCLES
+from agui_middleware.downgrades import downgrades_for
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.releases import ClientVersion
-from agui_middleware.stream.drive import compose, run_filters
+from agui_middleware.protocol.releases import RELEASES, ClientVersion
 
-_FIRST_WITH_ECHO: Final = ClientVersion(0, 0, 41)
+MALFORMED: Final = "malformed"
+"""The feature of what no downgrade is about: a value or an order of events that AG-UI does not have."""
+
+_OTHER_CHANGES: Final = frozenset({ClientVersion(0, 0, 37), ClientVersion(0, 0, 45), ClientVersion(0, 0, 46)})
+"""Releases that change an order of events: several entities at a time, and how THINKING_* is read."""
+
+
+class Refused(NamedTuple):
+    """One event that a release refuses."""
+
+    place: int
+    refusal: Refusal
 
 
 async def refusals(events: Sequence[Event], client: ClientVersion | None) -> list[Finding]:
-    """What `client` refuses, the first event of each shape, in the order of the stream.
+    """What `client` refuses, the first event of each kind, in the order of the stream.
 
-    The run ends at the first; the others are what it would end at next. `client` is one of `RELEASES`, or `None` for one
-    that reads everything.
+    `client` is one of `RELEASES`, or `None` for the newest of them.
     """
-    if client is None:
-        return []
-    decoded = [Piece(place, event) for place, event in enumerate(events)]
-    verified = await expanded(events, client)
-    found = list(_unknown_types(events, client))
-    for row in downgrades_for(client):
-        pieces = decoded if row.name in DECODED or row.name in DECODED_AS_CHANGED else verified
-        place = await _first_refused(pieces, client, row)
-        if place is not None:
-            found.append(Finding(place, events[place], row.name, row.symptom, row.fixed_in))
-    return sorted(found, key=lambda finding: finding.place)
+    stream = [Received(event) for event in events]
+    release = RELEASES[-1] if client is None else client
+    found = list(_first_of_each_kind(events, _refused(stream, release)))
+    fixed = _fixed_in(stream, release, {place for place, _ in found})
+    return [_finding(events, release, refused, fixed.get(refused.place)) for refused in found]
 
 
-def _unknown_types(events: Sequence[Event], client: ClientVersion) -> Iterator[Finding]:
-    if client >= TOLERANT:
-        return
-    told = set(known_types(client))
-    for place, event in enumerate(events):
-        if event.type not in told:
-            told.add(event.type)
-            since = KNOWN_SINCE.get(event.type, str(TOLERANT))
-            yield Finding(place, event, "unknown-types", "rejects events of a type that it does not know", since)
+def _refused(stream: Sequence[Received], client: ClientVersion) -> Iterator[Refused]:
+    reader = Reader(client)
+    for place, received in enumerate(stream):
+        if (refusal := reader.take(received)) is not None:
+            yield Refused(place, refusal)
+    if stream and (refusal := reader.finish()) is not None:
+        yield Refused(len(stream) - 1, refusal)
 
 
-async def _first_refused(pieces: Sequence[Piece], client: ClientVersion, row: Downgrade) -> int | None:
-    rule = DECODED.get(row.name) or VERIFIED.get(row.name)
-    if rule is not None:
-        refuses = rule(client)
-        return next((piece.place for piece in pieces if refuses(piece.event)), None)
-    if row.filter is None or row.name not in DECODED_AS_CHANGED | VERIFIED_AS_CHANGED:
-        return None
-    left = await run_filters([piece.event for piece in pieces], compose(row.filter), Context(client))
-    changed = (piece for piece, out in zip(pieces, left, strict=False) if out != [piece.event])
-    return next((piece.place for piece in changed if not _is_ignored(piece.event, client)), None)
+def _first_of_each_kind(events: Sequence[Event], found: Iterator[Refused]) -> Iterator[Refused]:
+    seen: set[tuple[str, str, str]] = set()
+    for place, refusal in found:
+        type = events[place].type
+        kind = (refusal.feature, "", "") if refusal.feature in _ONE_KIND else (refusal.feature, type, refusal.reason)
+        if kind not in seen:
+            seen.add(kind)
+            yield Refused(place, refusal)
 
 
-def _is_ignored(event: Event, client: ClientVersion) -> bool:
-    """Whether nothing that an event carries is looked at: the input echo, before 0.0.41."""
-    return event.type == "RUN_STARTED" and client < _FIRST_WITH_ECHO
+_ONE_KIND: Final = frozenset(
+    {"chunks", "interleaving", "several-runs", "runs-after-error", "nested-steps", "subagents"}
+)
+"""What is reported once: one such event brings others of its kind with it."""
+
+
+def _fixed_in(stream: Sequence[Received], client: ClientVersion, places: set[int]) -> dict[int, str]:
+    """For each place, the first later release that takes the event there."""
+    changes = versions_of(EVENTS.values()) | {one.verified_since for one in LIFECYCLES} | _OTHER_CHANGES
+    fixed: dict[int, str] = {}
+    for release in RELEASES:
+        if release > client and release in changes and (open := places - fixed.keys()):
+            refused = {place for place, _ in _refused(stream[: max(open) + 1], release)}
+            fixed.update(dict.fromkeys(open - refused, str(release)))
+    return fixed
+
+
+def _finding(events: Sequence[Event], client: ClientVersion, refused: Refused, fixed: str | None) -> Finding:
+    place, refusal = refused
+    known = {"unknown-types", *(row.name for row in downgrades_for(client))}
+    feature = refusal.feature if fixed is not None and refusal.feature in known else MALFORMED
+    return Finding(place, events[place], feature, refusal.reason, fixed)

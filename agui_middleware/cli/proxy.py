@@ -17,7 +17,7 @@ from agui_middleware.cli.serve import extra, run, server_options, wrap
     "--upstream",
     required=True,
     metavar="URL",
-    envvar="AGUI_UPSTREAM",
+    envvar="AGUI_MIDDLEWARE_UPSTREAM",
     show_envvar=True,
     help="The AG-UI server behind.",
 )
@@ -27,7 +27,7 @@ from agui_middleware.cli.serve import extra, run, server_options, wrap
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    envvar="AGUI_CONNECT_TIMEOUT",
+    envvar="AGUI_MIDDLEWARE_CONNECT_TIMEOUT",
     show_envvar=True,
     help="Seconds until a connection to the upstream has to be there.",
 )
@@ -36,21 +36,21 @@ from agui_middleware.cli.serve import extra, run, server_options, wrap
     type=click.FloatRange(min=0),
     default=300.0,
     show_default=True,
-    envvar="AGUI_IDLE_TIMEOUT",
+    envvar="AGUI_MIDDLEWARE_IDLE_TIMEOUT",
     show_envvar=True,
     help="Seconds for which the upstream may say nothing; 0 for any time. A stream as such may take any time.",
 )
 @click.option(
     "--trust-forwarded",
     is_flag=True,
-    envvar="AGUI_TRUST_FORWARDED",
+    envvar="AGUI_MIDDLEWARE_TRUST_FORWARDED",
     show_envvar=True,
     help="Believe X-Forwarded-* and Forwarded.",
 )
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    envvar="AGUI_CA_FILE",
+    envvar="AGUI_MIDDLEWARE_CA_FILE",
     show_envvar=True,
     help="Certificates (PEM) that vouch for an https upstream, instead of the public ones.",
 )
@@ -76,10 +76,10 @@ def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path
 
 def _quietly(app: ASGIApp) -> ASGIApp:
     """Spares the log a traceback for each upstream that breaks off: a server breaks off too where a response has no end."""
-    from agui_middleware.proxy import UpstreamBrokeOff
+    from agui_middleware.proxy import UpstreamAborted
 
     async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
-        with suppress(UpstreamBrokeOff):
+        with suppress(UpstreamAborted):
             await app(scope, receive, send)
 
     return quiet

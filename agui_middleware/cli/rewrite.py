@@ -1,13 +1,14 @@
 """`agui-middleware rewrite`."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import IO
 
 import anyio
 import click
 
 from agui_middleware.cli.parameters import Importable, Release
+from agui_middleware.cli.streams import Input, standard_streams
 from agui_middleware.filters import Filter, SubagentVisibility
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.recording import rewrite as rewrite_stream
@@ -17,7 +18,7 @@ _CHUNK = 64 * 1024
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"), default="-")
+@click.argument("file", type=Input(), default="-")
 @click.option(
     "--client", type=Release(), default="current", show_default=True, help="The release that is to read the stream."
 )
@@ -26,14 +27,14 @@ _CHUNK = 64 * 1024
     type=click.Choice(["auto", *map(str, SubagentVisibility)]),
     default="auto",
     show_default=True,
-    help="What it sees of subagents.",
+    help="What the route shows of subagents.",
 )
 @click.option(
     "--filter",
     "filters",
     type=Importable(),
     multiple=True,
-    help="A filter of your own, looked for in the working directory too; may be repeated.",
+    help="A filter, also looked up in the working directory; may be repeated.",
 )
 def rewrite(file: IO[bytes], client: ClientVersion | None, visibility: str, filters: tuple[Filter, ...]) -> None:
     """Rewrite the stream in FILE, by default standard input, as the middleware would.
@@ -43,12 +44,19 @@ def rewrite(file: IO[bytes], client: ClientVersion | None, visibility: str, filt
 
     async def chunks() -> AsyncIterator[bytes]:
         read = getattr(file, "read1", file.read)
-        while chunk := read(_CHUNK):
+        while chunk := _read(read):
             yield chunk
 
     async def run() -> None:
         async for written in rewrite_stream(chunks(), client=client, visibility=visibility, filters=filters):
-            sys.stdout.buffer.write(written)
-            sys.stdout.buffer.flush()
+            # Only here: an OSError of a filter keeps its traceback.
+            with standard_streams():
+                sys.stdout.buffer.write(written)
+                sys.stdout.buffer.flush()
 
     anyio.run(run)
+
+
+def _read(read: Callable[[int], bytes]) -> bytes:
+    with standard_streams():
+        return read(_CHUNK)

@@ -1,6 +1,5 @@
-"""`agui-middleware serve`, and what the commands that serve have in common: their options, the settings, and uvicorn."""
+"""`agui-middleware serve`, and the options, settings and server that it shares with `proxy`."""
 
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import click
 from pydantic import ValidationError
-from pydantic_settings import PyprojectTomlConfigSettingsSource, SettingsError, TomlConfigSettingsSource
+from pydantic_core import ErrorDetails
 from starlette.types import ASGIApp
 
 from agui_middleware.asgi.middleware import AGUIMiddleware
@@ -20,7 +19,7 @@ _OPTIONS = (
         "--host",
         default="127.0.0.1",
         show_default=True,
-        envvar="AGUI_HOST",
+        envvar="AGUI_MIDDLEWARE_HOST",
         show_envvar=True,
         help="The address to bind.",
     ),
@@ -29,14 +28,14 @@ _OPTIONS = (
         type=click.IntRange(0, 65535),
         default=8000,
         show_default=True,
-        envvar="AGUI_PORT",
+        envvar="AGUI_MIDDLEWARE_PORT",
         show_envvar=True,
         help="The port to bind; 0 takes a free one.",
     ),
     click.option(
         "--config",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        envvar="AGUI_CONFIG",
+        envvar="AGUI_MIDDLEWARE_CONFIG",
         show_envvar=True,
         help="A TOML file of settings, or a pyproject.toml. By default agui_middleware.toml and pyproject.toml are read.",
     ),
@@ -45,7 +44,7 @@ _OPTIONS = (
         type=click.IntRange(min=0),
         default=5,
         show_default=True,
-        envvar="AGUI_TIMEOUT_GRACEFUL_SHUTDOWN",
+        envvar="AGUI_MIDDLEWARE_TIMEOUT_GRACEFUL_SHUTDOWN",
         show_envvar=True,
         help="Seconds that streams have to end when the server is stopped.",
     ),
@@ -61,7 +60,7 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def extra(name: str, *modules: str) -> Iterator[None]:
-    """Imports of what an extra brings. Raises `click.ClickException` with a hint where one of `modules` is missing."""
+    """For imports that need an extra. Raises `click.ClickException` with a hint where one of `modules` is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -74,36 +73,20 @@ def extra(name: str, *modules: str) -> Iterator[None]:
 def wrap(app: ASGIApp, config: Path | None) -> AGUIMiddleware:
     """`app` behind the middleware. Raises `click.UsageError` that names each wrong setting, and what it allows."""
     try:
-        return AGUIMiddleware(app, _settings(config))
+        return AGUIMiddleware(app, Settings.load(config))
     except ValidationError as error:
-        raise click.UsageError("\n".join(_said(detail) for detail in error.errors())) from None
-    except tomllib.TOMLDecodeError as error:
-        raise click.UsageError(f"{config} is no TOML: {error}") from None
-    except (SettingsError, ValueError) as error:
+        raise click.UsageError("\n".join(_described(detail) for detail in error.errors())) from None
+    except ValueError as error:  # `SettingsError` included
         raise click.UsageError(str(error)) from None
 
 
-def _settings(config: Path | None) -> Settings:
-    if config is None:
-        return Settings()
-    plain = None if config.name == "pyproject.toml" else config
-
-    class FromFile(Settings):
-        @classmethod
-        def settings_customise_sources(cls, settings_cls: Any, *_: Any, **sources: Any) -> tuple[Any, ...]:
-            tables = PyprojectTomlConfigSettingsSource(settings_cls, config)
-            return sources["env_settings"], TomlConfigSettingsSource(settings_cls, plain), tables
-
-    return FromFile()
-
-
-def _said(detail: Any) -> str:
-    place = ".".join(map(str, detail["loc"]))
-    return f"{place}: {detail['msg'].removeprefix('Value error, ')} (it is {detail['input']!r})"
+def _described(detail: ErrorDetails) -> str:
+    field = ".".join(map(str, detail["loc"]))
+    return f"{field}: {detail['msg'].removeprefix('Value error, ')}; the value is {detail['input']!r}"
 
 
 def run(app: ASGIApp, host: str, port: int, timeout_graceful_shutdown: int, **options: Any) -> None:
-    """Serve `app` until it is told to stop. Exits as uvicorn does, which tells where the port is not to be had."""
+    """Serve `app` until it is told to stop. Exits as uvicorn does, which logs where the port is taken."""
     with extra("proxy", "uvicorn"):
         import uvicorn
     uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=timeout_graceful_shutdown, **options)
@@ -115,8 +98,8 @@ def run(app: ASGIApp, host: str, port: int, timeout_graceful_shutdown: int, **op
 def serve(app: str, config: Path | None, **server: Any) -> None:
     """Serve the ASGI app MODULE:APP, wrapped, with uvicorn.
 
-    MODULE is looked for in the working directory too. Settings come from the environment and from files, as where the
-    middleware is added in Python; filters are named as package.module:name.
+    MODULE is looked for in the working directory too. Settings come from the environment and from files, as with
+    AGUIMiddleware(app) in Python; filters are named as package.module:name.
     """
     run(wrap(_load(app), config), **server)
 
@@ -130,5 +113,5 @@ def _load(name: str) -> Any:
     except ImportFromStringError as error:
         raise click.BadParameter(str(error), param_hint="MODULE:APP") from None
     if not callable(app):
-        raise click.BadParameter(f"{name!r} is no ASGI app: it cannot be called", param_hint="MODULE:APP")
+        raise click.BadParameter(f"{name!r} is not an ASGI app: it cannot be called", param_hint="MODULE:APP")
     return app

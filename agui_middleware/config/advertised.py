@@ -1,33 +1,46 @@
 """How a request names the release that reads its response: a header, a query parameter, or the posted input."""
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from agui_middleware.config.named_clients import RefusedClient, from_user_agent, parse_client
+from agui_middleware.config.readers import Reader
 from agui_middleware.protocol.releases import MAX_LENGTH, ClientVersion
+
+logger: logging.Logger = logging.getLogger("agui_middleware.request")
+
+_PARTS: Final = 16
+"""The most releases that are read of one value."""
 
 _PROTOCOL_VERSION = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})", re.ASCII)
 
 
 def advertised(headers: Iterable[tuple[bytes, bytes]], query: bytes, names: Sequence[str]) -> Iterator[list[str]]:
-    """What the request says under each of `names` that it carries, in its headers and then in its query.
+    """The values that a request has under any of `names`: of its headers, then of its query. Only where there are some.
 
-    One entry for each time that it says so. A query parameter needs no CORS preflight, unlike a header.
+    A query parameter needs no CORS preflight, unlike a header.
     """
-    if headers:
-        fields = [(name.decode("latin-1").lower(), value) for name, value in headers]
-        for name in names:
-            if values := [value.decode("latin-1") for key, value in fields if key == name.lower()]:
-                yield values
+    wanted = {name.lower() for name in names}
+    values = [value.decode("latin-1") for name, value in headers if name.decode("latin-1").lower() in wanted]
+    if values:
+        yield values
     if query:
         parameters = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-        for name in names:
-            if values := [value for key, value in parameters if key.lower() == name.lower()]:
-                yield values
+        if values := [value for name, value in parameters if name.lower() in wanted]:
+            yield values
+
+
+def user_agent(headers: Iterable[tuple[bytes, bytes]]) -> Reader | None:
+    """The SDK that the request's `User-Agent` names, if that is one whose name is telling."""
+    values = (value for name, value in headers if name.lower() == b"user-agent")
+    readers = (from_user_agent(value[:MAX_LENGTH].decode("latin-1")) for value in values)
+    return next((reader for reader in readers if reader is not None and not reader.refused), None)
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -51,14 +64,26 @@ def from_body(body: bytes) -> ClientVersion | None:
     return ClientVersion(int(match[1]), int(match[2]), 0) if match else None
 
 
-def parse_advertised(values: Sequence[str]) -> ClientVersion | None:
-    """One value that names a release; anything else, or more than one, counts as absent."""
-    return _parsed(values[0]) if len(values) == 1 and len(values[0]) <= MAX_LENGTH else None
+def parse_advertised(values: Sequence[str]) -> ClientVersion | Reader | None:
+    """The oldest release or SDK that the values name, alone or in a list; `None` where they name none.
+
+    Where several hops of a chain name a release, such as a browser and the runtime between, each of them has to read the
+    stream. An SDK is as old as the release that it reads like. What names neither counts as absent.
+    """
+    named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
+    return min((client for client in named if client is not None), key=_age, default=None)
+
+
+def _age(client: ClientVersion | Reader) -> tuple[ClientVersion, bool]:
+    return (client.release, False) if isinstance(client, Reader) else (client, True)
 
 
 @lru_cache(maxsize=256)
-def _parsed(value: str) -> ClientVersion | None:
+def _parsed(value: str) -> ClientVersion | Reader | None:
     try:
-        return ClientVersion.parse(value)
+        return parse_client(value)
+    except RefusedClient as refused:  # logged once, as long as the cache holds it
+        logger.warning("a client is not served and counts as absent: %s", refused)
+        return None
     except ValueError:
         return None

@@ -1,27 +1,40 @@
 """From a route and a client to the filters of a response, and what was chosen for one request."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agui_middleware.config.routes import Route
+from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import SUBAGENTS, build_pipeline, downgrades_for
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.subagents import SubagentVisibility, track_ownership
 from agui_middleware.protocol.releases import ClientVersion
 
+if TYPE_CHECKING:
+    from agui_middleware.config.routes import Route
+
 STATE: Final = "agui"
+"""The key in `scope["state"]` under which the app finds the `Choice`."""
 
 
 class Plan(NamedTuple):
     """What happens to the response of one route for one client."""
 
     client: ClientVersion | None
-    """The release that reads it; `None`: one that reads everything."""
+    """The release that reads it, or that the reader reads like; `None`: one that reads everything."""
     visibility: SubagentVisibility
     composition: Composition
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
+    reads_comments: bool = True
+    """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
+    reader: Reader | None = None
+    """The SDK that reads it; `None`: @ag-ui/client."""
+
+    @property
+    def reader_name(self) -> str | None:
+        """The reader's name, for logs."""
+        return None if self.reader is None else self.reader.name
 
     @property
     def rewrites(self) -> bool:
@@ -34,57 +47,65 @@ class Plan(NamedTuple):
         rows = downgrades_for(self.client)
         if not rows:
             return None
-        return f"client={self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
+        return f"client={self.reader or self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
 
 
 def make_plan(
-    client: ClientVersion | None,
+    client: ClientVersion | Reader | None,
     visibility: str = "auto",
     legacy_visibility: str = "inline",
     filters: Sequence[Filter] = (),
 ) -> Plan:
     """The route's filters, then what the client needs: chunk expansion, visibility, downgrades newest first, the guard.
 
-    `visibility` is a floor: a client that cannot read subagents is given less, none is given more. Raises `ValueError`
-    where it is not `auto` or a value of `SubagentVisibility`.
+    `visibility` is a floor: a client that cannot read subagents is given less, and no client is given more. Raises
+    `ValueError` where it is neither `auto` nor a value of `SubagentVisibility`.
     """
-    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(client)
+    reader = client if isinstance(client, Reader) else None
+    release, also = (client.release, client.rows) if isinstance(client, Reader) else (client, ())
+    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(release)
     shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
     seen = SubagentVisibility(shown)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
-    composition = Composition([*before, *filters, *build_pipeline(client, visible, lowered=lowered)])
-    return Plan(client, seen, composition, hides)
+    pipeline = build_pipeline(release, visible, lowered=lowered, also=also)
+    return Plan(
+        release, seen, Composition([*before, *filters, *pipeline]), hides, reader is None or reader.comments, reader
+    )
 
 
 class Choice:
     """The choice for one request. To the app it is `request.state.agui`, which is `scope["state"]["agui"]`.
 
-    `route` is the one that matched.
+    `route` is the one that decides.
     """
 
-    __slots__ = ("_choose", "_settled", "route")
+    __slots__ = ("_assumed", "_choose", "route")
 
-    def __init__(self, route: Route, plan: Plan, choose: Callable[[], Plan]) -> None:
+    def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan]) -> None:
         self.route: Route = route
-        self._settled = plan
-        self._choose: Callable[[], Plan] | None = choose
+        self._assumed = plan
+        self._choose: Callable[[Plan], Plan] | None = choose
 
     @property
     def plan(self) -> Plan:
         """What happens to the response. Until it starts, the request's body may name a newer client than was assumed, once
         the app has read it.
         """
-        return self._settled if self._choose is None else self._choose()
+        return self._assumed if self._choose is None else self._choose(self._assumed)
 
     @property
     def client(self) -> ClientVersion | None:
         """The release that reads the response; `None`: one that reads everything."""
         return self.plan.client
 
+    def replace(self, route: "Route", plan: Plan) -> None:
+        """Decide by another route."""
+        self.route, self._assumed = route, plan
+
     def freeze(self) -> Plan:
-        """What is known by now is what happens."""
-        self._settled = self.plan
+        """Freeze the plan; later information is ignored."""
+        self._assumed = self.plan
         self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
-        return self._settled
+        return self._assumed

@@ -5,12 +5,15 @@ from typing import Any
 from pydantic import ImportString, TypeAdapter, ValidationError
 
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
+from agui_middleware.filters.factory import is_filter_factory
 
 _import: TypeAdapter[Any] = TypeAdapter(ImportString)
 
 
 def imported(reference: str) -> Any:
-    """What `package.module:name` stands for. Raises `ValueError` where it cannot be imported, whatever its module raises."""
+    """The object that `package.module:name` names. Raises `ValueError` where it cannot be imported, whatever its module
+    raises.
+    """
     try:
         return _import.validate_python(reference)
     except ValidationError as error:
@@ -20,9 +23,9 @@ def imported(reference: str) -> Any:
 
 
 def referenced(value: Any) -> "Filter | str":
-    """The filter that a route refers to; a string, where it is the name of one given as `filters=`.
+    """The filter that a route refers to; a string, where it is the name of one of `named_filters=`.
 
-    Raises `ValueError` where it cannot be imported or made, or is none.
+    Raises `ValueError` where it cannot be imported or made, or is not a filter.
     """
     if isinstance(value, str) and ":" not in value:
         return value
@@ -31,20 +34,24 @@ def referenced(value: Any) -> "Filter | str":
     filter: Filter = imported(value) if isinstance(value, str) else value
     if not callable(filter):
         raise ValueError(
-            "a name given to `filters=`, an import string 'package.module:name', a callable, "
-            "or a table of `use` (the import string of what makes a filter) and its arguments"
+            "expected a name given to `named_filters=`, an import string 'package.module:name', a callable, "
+            "or a table of `use` (the import string of a filter factory) and its arguments"
         )
     why = why_no_filter(filter)
     if why is not None:
-        raise ValueError(f"{value!r} {why}; {FILTER}, and what makes one is named by `use` in a table")
+        raise ValueError(f"{value!r} {why}; {FILTER}, and `use` in a table names a function that makes one")
     return filter
 
 
 def _made(use: str | None = None, **arguments: Any) -> Filter:
-    """A filter that takes arguments, made with those beside `use`."""
-    make = None if use is None else imported(use)
-    if not callable(make):
-        raise ValueError("a table names in `use` what makes the filter, as 'package.module:name'")
+    """The filter that the factory `use` makes of the arguments beside it."""
+    if not isinstance(use, str):
+        raise ValueError("in a table, `use` names a filter factory, as 'package.module:name'")
+    make = imported(use)
+    if not is_filter_factory(make):
+        raise ValueError(
+            f"{use!r} is not declared with @filter_factory of agui_middleware.filters, so it is not called"
+        )
     try:
         filter: Filter = make(**arguments)
     except TypeError as error:

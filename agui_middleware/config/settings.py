@@ -1,66 +1,89 @@
-"""What an operator configures: routes, and who the client is where a request does not say."""
+"""What an operator configures: routes, and which release to serve where a request does not name one."""
 
-import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import (
-    PositiveInt,
-)
+from pydantic import PositiveInt, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
-    PyprojectTomlConfigSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    TomlConfigSettingsSource,
 )
 
-from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent
+from agui_middleware.config.environment import PREFIX, is_set, refuse_unknown_names, variable
+from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent, Seconds, with_origins
+from agui_middleware.config.files import read_named, read_working_directory
 from agui_middleware.config.routes import Route
+from agui_middleware.protocol.errors import MAX_EVENT_BYTES
 
 
 class Settings(ExplainedModel, BaseSettings):
-    """The configuration of the middleware.
+    """The configuration of the middleware, from its arguments and from the environment. `Settings.load` reads files too.
 
-    - `routes`: the first that matches decides. None: every path and method POST, where a stream whose first event is no
-      AG-UI event is left alone.
+    - `routes`: the first that matches decides. Without any, every path is served for method POST, and a stream whose first
+      event is not an AG-UI event passes through.
     - `headers`: request headers, and query parameters of the same names, in which a client may name its release.
-    - `default_client`: the release of a client that does not say, or `current`.
-    - `max_event_bytes`: the size of one event, and of all that filters hold back for one response.
-    - `fix_framing`: write what every client reads (LF, `data: ` on one line) also where there is nothing to rewrite.
-    - `warn`: log what a client loses, once a response and shape.
-    - `debug`: raise where a filter changed a nested value of an event in place, which never goes out.
+    - `default_client`: the release of a client that does not name one, or `current`.
+    - `max_event_bytes`: the largest event, and the most that filters may hold back for one response, in bytes.
+    - `max_request_bytes`: the largest posted conversation that is read and upgraded for an agent of today, in bytes. A
+      larger one passes as it is.
+    - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
+    - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
+      no proxy on the way closes the stream as idle. 0: never.
+    - `warn`: log what a client loses.
+    - `debug`: raise an error where a filter changed a nested value of an event in place, which never goes out.
 
-    Read from Python, from the environment (`AGUI_DEFAULT_CLIENT=0.0.58`, `AGUI_ROUTES='[{"path": "/agent"}]'`), from
-    `agui_middleware.toml`, and from `[tool.agui_middleware]` in pyproject.toml, in this order. A wrong value raises
-    `pydantic.ValidationError`, which names the field and what it allows; what is no JSON or no TOML, another `ValueError`.
+    In the environment a field is `AGUI_MIDDLEWARE_` and its name: `AGUI_MIDDLEWARE_DEFAULT_CLIENT=0.0.58`. `headers` and
+    `routes` are JSON there. An argument comes before the environment.
+
+    Raises `pydantic.ValidationError`, a `ValueError`, which names the field and what it allows; `ValueError` for an
+    environment variable with this prefix that does not exist, or that is not JSON where it has to be.
     """
 
-    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
-        env_prefix="AGUI_",
-        extra="forbid",
-        frozen=True,
-        toml_file="agui_middleware.toml",
-        pyproject_toml_table_header=("tool", "agui_middleware"),
-    )
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     routes: list[Route] = []
     headers: list[HeaderName] = ["x-ag-ui-client-version"]
     default_client: ReleaseOrCurrent = "current"
-    max_event_bytes: PositiveInt = 10 * 1024 * 1024  # what 1.0.0 allows an unfinished frame
+    max_event_bytes: PositiveInt = MAX_EVENT_BYTES
+    max_request_bytes: PositiveInt = 10 * 1024 * 1024
     fix_framing: bool = True
+    keep_alive: Seconds = 15
     warn: bool = True
     debug: bool = False
 
     if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
 
         def __init__(self, **values: Any) -> None:
+            refuse_unknown_names(type(self).model_fields)
             try:
                 super().__init__(**values)
             except SettingsError as error:
-                raise SettingsError(f"{error}; AGUI_HEADERS and AGUI_ROUTES are JSON: {error.__cause__}") from error
+                names = f"{variable('headers')} and {variable('routes')}"
+                raise SettingsError(f"{error}; {names} are JSON: {error.__cause__}") from error
+            except ValidationError as error:
+                variables = {field: variable(field) for field in type(self).model_fields if is_set(field)}
+                given = {name: where for name, where in variables.items() if name not in values}
+                raise with_origins(error, given) from None
+
+    @classmethod
+    def load(cls, file: str | Path | None = None) -> Self:
+        """Settings from the environment, then from `file`: a TOML file, or a pyproject.toml with `[tool.agui_middleware]`.
+
+        Without `file`, agui_middleware.toml and then pyproject.toml of the working directory are read, where they exist.
+        Raises what `Settings` raises; every error names the file or the environment variable.
+        """
+        if file is None:
+            values, origins = read_working_directory()
+        else:
+            values = read_named(Path(file))
+            origins = dict.fromkeys(values, Path(file))
+        kept = {name: value for name, value in values.items() if not is_set(name)}
+        try:
+            return cls(**kept)
+        except ValidationError as error:
+            raise with_origins(error, {name: origins[name] for name in kept}) from None
 
     @classmethod
     def settings_customise_sources(
@@ -71,16 +94,5 @@ class Settings(ExplainedModel, BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        with _named("agui_middleware.toml"):
-            own = TomlConfigSettingsSource(settings_cls)
-        with _named("pyproject.toml"):
-            shared = PyprojectTomlConfigSettingsSource(settings_cls)
-        return (init_settings, env_settings, dotenv_settings, own, shared, file_secret_settings)
-
-
-@contextmanager
-def _named(file: str) -> Iterator[None]:
-    try:
-        yield
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{file} is no TOML: {error}") from error
+        """Only arguments and the environment: files are read by `load`."""
+        return (init_settings, env_settings)

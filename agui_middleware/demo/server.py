@@ -10,6 +10,7 @@ import msgspec
 from anyio import CancelScope
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount
@@ -55,7 +56,7 @@ def make_app(agent: Agent | None = None) -> Starlette:
     """
     run = agent or Sample().run
     endpoint = agent_endpoint(lambda _: run())
-    routes = [Route(path="/agent"), Route(path="/public", visibility="hidden")]
+    routes = [Route(path="/agent"), Route(path="/public", visibility="hidden"), Route(path="/unprotected", enabled=False)]
     return Starlette(
         routes=[
             *(Endpoint(path, endpoint, methods=["POST"]) for path in ("/agent", "/public", "/unprotected")),
@@ -63,7 +64,12 @@ def make_app(agent: Agent | None = None) -> Starlette:
             Endpoint("/trace", partial(_trace, run), methods=["POST"]),
             Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
         ],
-        middleware=[Middleware(PageHeaders), Middleware(AGUIMiddleware, settings=Settings(routes=routes))],
+        middleware=[
+            # A page of another site whose name was rebound to this machine would read all that is pasted here.
+            Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False),
+            Middleware(PageHeaders),
+            Middleware(AGUIMiddleware, settings=Settings(routes=routes)),
+        ],
     )
 
 

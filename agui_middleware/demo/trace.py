@@ -9,10 +9,13 @@ from agui_middleware.config.settings import Settings
 from agui_middleware.demo.event_log import ENDED, Journal
 from agui_middleware.demo.without_middleware import Rejection, Unprotected
 from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.event_kind import RUN
+from agui_middleware.protocol.event_types import types_about
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 from agui_middleware.stream import sse
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 
+_ABOUT_A_RUN: Final = types_about(RUN)
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
 
 Record = dict[str, Any]
@@ -92,7 +95,7 @@ class Tracer:
     def _record(self, data: bytes | None, fate: str) -> Record:
         outputs, self._outputs = self._outputs, []
         acting = [ENDED] if self._stream.failure else self._journal.acting
-        if fate == "dropped" and data is not None and (_type(data) or "").startswith("RUN_"):
+        if fate == "dropped" and data is not None and _type(data) in _ABOUT_A_RUN:
             self._ends[data] = self._number
         late = [self._ends.pop(output) for output in outputs if output in self._ends]
         return {

@@ -7,7 +7,7 @@ message of its own.
 
 from collections.abc import AsyncIterator
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, handles, per_event
 from agui_middleware.filters.source import EventSource
@@ -20,7 +20,7 @@ _START, _CONTENT, _CHUNK = (f"REASONING_MESSAGE_{part}" for part in ("START", "C
 _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
-@per_event(*OPENERS, *OTHERS, *_CONTENTS, *_ENDS)
+@per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS)
 def without_activity_texts(_: Context) -> Step:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
     roster = ClientMessages(None)
@@ -45,7 +45,7 @@ def without_activity_texts(_: Context) -> Step:
     return show
 
 
-@handles(*OPENERS, *OTHERS, *_OTHER_CHUNKS, _CONTENT, _CHUNK)
+@handles(*MAKES_MESSAGES, *_OTHER_CHUNKS, _CONTENT, _CHUNK)
 async def without_activity_reasoning(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 

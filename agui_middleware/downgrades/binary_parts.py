@@ -8,11 +8,12 @@ client would reject the run. The null that agents write for the `metadata` of a 
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import is_media
+from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media, media_of
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
+from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
 
 _MEDIA_PARTS: Final = ClientVersion(0, 0, 49)
@@ -20,7 +21,7 @@ _PLACES: Final = ("data", "url", "id")
 
 
 @handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def binary_parts_as_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Turn `binary` parts into media parts, from 0.0.49 on; leave out what mirrors one, and what is neither.
 
     A part that has nothing but an `id` is left to the client, since no media part can say it.
@@ -30,6 +31,11 @@ async def modern_media(events: AsyncIterator[Event], context: Context) -> AsyncI
         if event.may_contain(b'"binary"', b"null"):
             event = edit_messages(event, lambda message: _edit(message, turns, context))
         yield event
+
+
+def posted_media(posted: Posted) -> Posted:
+    """Turn the `binary` parts that a client posts into media parts, those with nothing but a provider's handle too."""
+    return edit_posted_binaries(posted, media_of)
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:

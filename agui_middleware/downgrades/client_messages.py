@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_kind import Action, Carries
+from agui_middleware.protocol.event_types import types_that
 from agui_middleware.protocol.messages import messages_of
 from agui_middleware.protocol.releases import ClientVersion
 
-OPENERS: Final = frozenset(
-    {"TEXT_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED"}
+MAKES_MESSAGES: Final = types_that(
+    lambda kind: (
+        kind.carries in (Carries.MESSAGES, Carries.ECHO)
+        or (kind.about.role is not None and kind.action in (Action.OPENS, Action.REPLACES, Action.ANSWERS))
+    )
 )
-"""The types that a roster has to be told of, with those of `OTHERS`."""
-OTHERS: Final = frozenset({"ACTIVITY_SNAPSHOT", "REASONING_MESSAGE_START"})
+"""The types that `ClientMessages` follows."""
 
 _FIRST_TO_INTERLEAVE: Final = ClientVersion(0, 0, 37)
 _FIRST_WITH_ACTIVITIES: Final = ClientVersion(0, 0, 41)

@@ -1,10 +1,13 @@
 """Content parts, shared by the downgrades that deal with them."""
 
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection
+from typing import Any, Final, TypeVar
 
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import Edit, edit_elements, edit_messages
+from agui_middleware.protocol.posted import Posted
 
+_PLACES: Final = {"data": "data", "url": "url", "id": "file"}  # of a binary part, and the source that each one becomes
 Holder = TypeVar("Holder", bound=JsonObject)
 
 MEDIA: Final = frozenset({"image", "audio", "video", "document"})
@@ -35,3 +38,37 @@ def joined(holder: Holder) -> tuple[Holder, bool]:
 
 def _is_well_formed(part: object) -> bool:
     return isinstance(part, JsonObject) and (part.get("type") != "text" or isinstance(part.get("text"), str))
+
+
+def edit_posted_binaries(posted: Posted, edit: Callable[[JsonObject], JsonObject]) -> Posted:
+    """Edit the `binary` content parts in the messages of a posted RunAgentInput."""
+
+    def edit_binary(part: JsonObject) -> JsonObject:
+        return edit(part) if part.get("type") == "binary" else part
+
+    def edit_message(message: JsonObject) -> JsonObject:
+        return edit_elements(message, "content", edit_binary, containing=b'"binary"')
+
+    return posted.edit(edit_message, containing=b'"binary"')
+
+
+def media_of(part: JsonObject, filled: Collection[str] = ()) -> JsonObject:
+    """The media part that says what a `binary` one says; the part itself where it does not say where its media are.
+
+    The kind is the first half of the MIME type, or `document`. A MIME type that is in `filled` tells only the kind. Data
+    need a MIME type.
+    """
+    mime_type, place = part.get("mimeType"), next((name for name in _PLACES if part.get(name)), None)
+    if place is None or not isinstance(part[place], str) or not isinstance(mime_type, str | None):
+        return part
+    if place == "data" and mime_type is None:
+        return part
+    kind, slash, _ = (mime_type or "").partition("/")
+    source = {"type": _PLACES[place], "value": part[place]}
+    if mime_type is not None and (place == "data" or mime_type not in filled):
+        source["mimeType"] = mime_type
+    changes: dict[str, Any] = {"type": kind if slash and kind in MEDIA else "document", "source": source}
+    if name := part.get("filename"):
+        metadata = part.get("metadata")
+        changes["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), "filename": name}
+    return part.without("mimeType", "filename", *_PLACES).replace(**changes)

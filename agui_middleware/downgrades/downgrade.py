@@ -1,16 +1,21 @@
-"""What a row of the table of downgrades says, and how an end may differ from what 1.0.0 makes of the original."""
+"""The rows of the table of downgrades, and the ways in which a conversation may end differently for an older release."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
 from agui_middleware.filters.contract import Filter
+from agui_middleware.protocol.posted import Posted
+
+Upgrade = Callable[[Posted], Posted]
+"""Takes a posted RunAgentInput, and returns the same object where it has nothing to change."""
 
 
 class Difference(StrEnum):
     """One way in which an older release ends differently, in spite of its downgrade or for want of one.
 
-    A row of `DOWNGRADES` declares those of its shape; what no row declares does not differ. The value completes the
-    sentence "this release ends ...".
+    A row of `DOWNGRADES` declares those of its feature; what no row declares does not differ. The value completes the
+    sentence "the conversation ends ...".
     """
 
     WITHOUT_RESULTS = "without tool results that no snapshot restates"
@@ -20,7 +25,7 @@ class Difference(StrEnum):
     EMPTY_CONTENT = "with no content, instead of an empty one, on messages that a tool call made"
     WITHOUT_OTHER_ROLES = "without texts that are streamed in another role than the assistant's"
     WITHOUT_REVIVED = "without what is added to a text whose message a snapshot deletes and another event brings back"
-    IN_PIECES = "with several messages or tool calls of one id where one is continued after its end"
+    IN_PIECES = "with several messages or tool calls of one id where one goes on after its end, or a text joins a call"
     WITHOUT_ATTRIBUTION = "with no `subagentRunId` on its messages"
     WITHOUT_METADATA = "with no `metadata` on its messages and tool calls"
     RESULTS_LAST = "with a tool's result where it arrived, instead of behind its call"
@@ -44,21 +49,38 @@ class Difference(StrEnum):
     OTHER_HOLDERS = "with a tool call in a message of its own, instead of in an older message"
 
 
+class After(NamedTuple):
+    """A row that another one has to come after."""
+
+    row: str
+    reason: str
+    """What goes wrong otherwise."""
+
+
 class Downgrade(NamedTuple):
-    """One shape that older releases cannot read."""
+    """One feature of AG-UI that older releases cannot read."""
 
     name: str
     fixed_in: str
-    """The first release of @ag-ui/client that reads the shape."""
+    """The first release of @ag-ui/client that reads the feature."""
     filter: Filter | None
-    """`None`: no rewriting helps, and the row only says what becomes of the shape."""
+    """`None`: no rewriting helps, and the row only records what becomes of the feature."""
     symptom: str
-    """What a release before `fixed_in` does with the shape."""
+    """What a release before `fixed_in` does with the feature: "rejects ...", "ignores ..."."""
     loss: str = ""
-    """What its reader goes without; empty for a downgrade that loses nothing."""
-    before_visibility: bool = False
-    """Whether it comes before the route's visibility, which takes the attribution away."""
+    """What the user of such a release goes without; empty where that is nothing."""
     broken_since: str = "0.0.0"
-    """The first release that needs it: those before it take no offence, or are served by an older row."""
+    """The first release that needs the row: earlier ones are unaffected, or an older row serves them."""
     differences: tuple[Difference, ...] = ()
-    """How the messages and the state may differ in the end from what 1.0.0 makes of the original."""
+    """How messages and state may differ in the end from what 1.0.0 makes of the original stream."""
+    reports_only: bool = False
+    """The filter changes nothing: it only reports the loss."""
+    after: tuple[After, ...] = ()
+    """The rows whose output this one has to read. All other pairs may be swapped without changing a byte."""
+    upgrade: Upgrade | None = None
+    """The reverse, for the conversation that such a client posts, so far as the posted body alone tells."""
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether the stream is changed for releases that need the row."""
+        return self.filter is not None and not self.reports_only

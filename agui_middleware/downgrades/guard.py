@@ -1,48 +1,43 @@
 """The last step of a plan: event types that a release does not know.
 
-Before 1.0.0 a client rejects an event of an unknown type while it decodes it, and the run with it.
+Before 1.0.0 a client rejects an event of an unknown type while it decodes it, and the run with it. A chunk that has not been
+expanded passes all the same: it is one that 1.0.0 rejects (`expand_chunks`), so it has to be rejected here, too.
 """
 
-from collections.abc import AsyncIterator
+from typing import Final
 
 from agui_middleware.filters.contract import Context, Filter
-from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
+from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
-from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
+from agui_middleware.protocol.releases import RELEASES, ClientVersion
 
-# The first release that reads a type; those not named here are read by all.
-KNOWN_SINCE: dict[str, str] = {
-    **dict.fromkeys(["TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK"], "0.0.28"),
-    "TOOL_CALL_RESULT": "0.0.30",
-    **{type: "0.0.37" for type in EventType if type.startswith("THINKING_")},
-    **{type: "0.0.41" for type in EventType if type.startswith("ACTIVITY_")},
-    **{type: "0.0.45" for type in EventType if type.startswith("REASONING_")},
-    **{type: "0.0.59" for type in EventType if type.startswith("SUBAGENT_")},
-}
-TOLERANT = ClientVersion(1, 0, 0)
+KNOWN_SINCE: Final = {str(type): kind.since for type, kind in EVENT_KINDS.items() if kind.since != str(RELEASES[0])}
+"""By event type, the first release that reads it; without the types that every release reads."""
+TOLERANT: Final = ClientVersion(1, 0, 0)
 """From this release on, a client skips what it does not know."""
 
 
 def known_types(client: ClientVersion) -> frozenset[str]:
     """The event types that a release reads."""
-    return frozenset(type for type in EventType if ClientVersion.parse(KNOWN_SINCE.get(type, "0.0.0")) <= client)
+    return types_that(lambda kind: ClientVersion.parse(kind.since) <= client)
 
 
 def guard(client: ClientVersion) -> Filter:
     """The filter that drops the event types that `client` does not know."""
-    known = known_types(client)
 
-    @handles(EVERYTHING, except_=known)
-    async def drop_unknown_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-        async for event in events:
-            if event.type in known:
-                yield event
-            elif event.type in KNOWN_SINCE:
+    @per_event(EVERYTHING, except_=known_types(client) | ID_OF.keys())
+    def drop_unknown_types(context: Context) -> Step:
+        def drop(event: Event) -> None:
+            if event.type in KNOWN_SINCE:
                 context.lost(event.type, "an event of a type that this release does not know", KNOWN_SINCE[event.type])
             else:
-                # Any text may stand there: one shape for all, since shapes are remembered and counted, and no raw text.
+                # Any text may stand there: one feature for all, since features are remembered and counted, and no raw text.
+                # No release keeps it: those from 1.0.0 on skip it.
                 why = f"an event of the type {event.type[:80]!a}, which this release does not know"
-                context.lost("unknown-types", why, str(TOLERANT))
+                context.lost("unknown-types", why)
+
+        return drop
 
     return drop_unknown_types

@@ -1,6 +1,7 @@
-"""An input echo that leaves out `tools` or `context`.
+"""An input that leaves out `tools` or `context`.
 
-1.0.0 reads both as empty; releases 0.0.41 to 0.0.59 reject the run.
+1.0.0 reads both as empty in an input echo; releases 0.0.41 to 0.0.59 reject the run. The other way round, ag-ui-protocol
+before 1.0.0 rejects a posted input in which one of four members is absent, or one of the two lists is null.
 """
 
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_object
+from agui_middleware.protocol.posted import Posted
 
 
 @handles("RUN_STARTED")
@@ -21,3 +23,10 @@ async def with_input_lists(events: AsyncIterator[Event], _: Context) -> AsyncIte
 
     async for event in events:
         yield edit_object(event, "input", fill)
+
+
+def with_required_members(posted: Posted) -> Posted:
+    """Add `tools`, `context`, `state` and `forwardedProps` to a posted input that leaves them out, empty."""
+    missing: dict[str, object] = {name: [] for name in ("tools", "context") if posted.input.get(name) is None}
+    missing |= {name: {} for name in ("state", "forwardedProps") if name not in posted.input}
+    return posted.with_members(**missing) if missing else posted

@@ -17,23 +17,22 @@ from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, JsonObject
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import CALL, TEXT, Action
+from agui_middleware.protocol.event_types import EVENT_KINDS, all_but
 from agui_middleware.protocol.messages import edit_elements, edit_messages, edit_object, messages_of
 
 Key = tuple[str, str]
 
-# What each type does to which kind of entity, and the member that names the entity.
+_STEP_OF = {Action.OPENS: "start", Action.CONTINUES: "content", Action.CLOSES: "end"}
+# What each type does to a text or a tool call, and the member that names it.
 _STEPS = {
-    "TEXT_MESSAGE_START": ("start", "messageId"),
-    "TEXT_MESSAGE_CONTENT": ("content", "messageId"),
-    "TEXT_MESSAGE_END": ("end", "messageId"),
-    "TOOL_CALL_START": ("start", "toolCallId"),
-    "TOOL_CALL_ARGS": ("content", "toolCallId"),
-    "TOOL_CALL_END": ("end", "toolCallId"),
+    str(type): (_STEP_OF[kind.action], str(kind.about.id))
+    for type, kind in EVENT_KINDS.items()
+    if kind.about in (TEXT, CALL) and kind.action in _STEP_OF
 }
 _CONTENTS = frozenset(type for type, (step, _) in _STEPS.items() if step == "content")
-_OTHERS = frozenset(EventType) - {type for type, (step, _) in _STEPS.items() if step == "start"}
-_ENDS = {"messageId": "TEXT_MESSAGE_END", "toolCallId": "TOOL_CALL_END"}
+_OTHERS = all_but(type for type, (step, _) in _STEPS.items() if step == "start")
+_ENDS = {member: type for type, (step, member) in _STEPS.items() if step == "end"}
 
 
 class Entity(msgspec.Struct, gc=False, eq=False):
@@ -105,7 +104,7 @@ class Line:
             yield from self.leave(close=True)
             yield from self.close()
             yield event
-        elif key == self._open and step != "start":
+        elif key == self._open:  # also a second START, which the client rejects
             self._note(event, step, key, self._since)
             yield event
             if step == "end":
@@ -166,7 +165,7 @@ class Line:
         if key and step == "start" and (entity is None or (entity.closed and entity.era < self._era)):
             self._entities[key] = entity = Entity(key, self._era, [event])
             self._waiting.append(entity)
-        elif key and entity is not None and entity.closed == (step == "start"):
+        elif key and entity is not None and (step == "start" or not entity.closed):
             self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
             going_on = [key for key, entity in self._entities.items() if not entity.closed]
@@ -178,10 +177,10 @@ class Line:
             self._waiting.append(event)
 
     def _continue(self, entity: Entity, event: Event, step: str | None) -> None:
-        if step == "start":  # where it ended
+        if step == "start" and entity.closed:
             self._context.release(event)
             self._context.release(entity.events.pop())
-        else:
+        else:  # also a second START, which the client rejects
             self._note(event, step, entity.key, entity.era)
             entity.events.append(event)
         entity.closed = step == "end"
@@ -210,7 +209,7 @@ def _text(value: Any) -> str:
 
 
 @handles(EVERYTHING, except_=frozenset({"RAW"}))
-async def one_at_a_time(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def without_interleaving(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
 
     Where a run fails, what is open is closed before its RUN_ERROR. Raises `EventTooLarge` where more than

@@ -12,7 +12,7 @@ from agui_middleware.protocol.event import Event
 
 
 @handles("RUN_FINISHED")
-async def report_outcomes(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def report_interrupts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Report the loss of an outcome other than success; change nothing."""
     async for event in events:
         outcome = event.get_object("outcome")

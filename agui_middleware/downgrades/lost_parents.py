@@ -7,7 +7,7 @@ before 0.0.45, activities before 0.0.41 and results before 0.0.30, gives it a me
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
@@ -20,7 +20,7 @@ _FIRST_WITH: Final = {
 }
 
 
-@handles(*OPENERS, *OTHERS)
+@handles(*MAKES_MESSAGES)
 async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off a call whose parent the client does not get."""
     lost = [role for role, first in _FIRST_WITH.items() if context.client is not None and context.client < first]

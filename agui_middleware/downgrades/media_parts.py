@@ -7,10 +7,11 @@ others. It requires a MIME type where a part of today may leave it to its kind; 
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import edit_parts, is_media
+from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_binaries, is_media, media_of
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.posted import Posted
 
 _MIME_TYPE: Final = {
     "image": "image/*",
@@ -22,7 +23,7 @@ _SOURCES: Final = ("data", "url")  # and the members of a binary part in which t
 
 
 @handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def media_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def media_parts_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Turn the media of messages into `binary` parts. A part without a value would be rejected, and goes."""
 
     def turn(part: JsonObject) -> JsonObject | None:
@@ -38,6 +39,11 @@ async def media_as_binary(events: AsyncIterator[Event], context: Context) -> Asy
 
     async for event in events:
         yield edit_parts(event, turn) if event.may_contain(b'"source"') else event
+
+
+def binary_as_media(posted: Posted) -> Posted:
+    """Turn the `binary` parts that a client posts into media, without the MIME type that stood in for an absent one."""
+    return edit_posted_binaries(posted, lambda part: media_of(part, filled=_MIME_TYPE.values()))
 
 
 def _is_well_formed(source: JsonObject) -> bool:

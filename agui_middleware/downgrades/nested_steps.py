@@ -4,29 +4,30 @@ Up to 0.0.30 a client keeps steps under a member that no event has, so that one 
 one while the first is open.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event import Event, as_id
 
 
 @handles("STEP_STARTED", "STEP_FINISHED")
-async def one_step_at_a_time(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def without_nested_steps(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop the steps that begin while another one is open."""
     open: Any = None
-    dropped: list[Any] = []
+    dropped: Counter[str | None] = Counter()  # by name; by None, those whose name is malformed
     async for event in events:
         name = event.head.stepName
         if event.head.type == "STEP_STARTED":
             if open is not None:
                 context.lost("steps inside steps", "this release reads one step at a time", "0.0.34")
-                dropped.append(name)
+                dropped[as_id(name)] += 1
                 continue
             open = name
-        elif name in dropped:
-            dropped.remove(name)
+        elif dropped[as_id(name)]:
+            dropped[as_id(name)] -= 1
             continue
         elif name == open:
             open = None

@@ -15,7 +15,7 @@ _OPERATIONS: Final = ("add", "remove", "replace", "move", "copy", "test")
 
 
 @handles("STATE_DELTA", "ACTIVITY_DELTA")
-async def without_unknown_operations(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def without_unknown_patch_operations(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Drop the operations of a patch that are of another kind."""
 
     def keep(operation: JsonObject) -> JsonObject | None:

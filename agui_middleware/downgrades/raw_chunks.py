@@ -11,7 +11,7 @@ from agui_middleware.protocol.event import Event
 
 
 @handles("TEXT_MESSAGE_CHUNK", "REASONING_MESSAGE_CHUNK")
-async def with_empty_deltas(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+async def fill_raw_chunks(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Give such a chunk the empty `delta` that 1.0.0 reads in it."""
     async for event in events:
         yield event.replace(delta="") if "rawEvent" in event and "delta" not in event else event

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.filters.source import TOKENS, EventSource
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import calls_of, messages_of
 
 _OF_A_CALL = ("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT")
@@ -18,19 +19,22 @@ _OF_THE_RUN = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
 
 
 @handles(*_OF_A_CALL, *_OF_THE_RUN)
-async def keep_calls_open(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def without_reopened_calls(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of tool calls.
 
     What is added to a call after its result or in a later run, or to one that a snapshot or an echo brought, is dropped.
+    A run in which a call is opened twice, ended twice, continued without a START or left open stays one that is rejected.
+    Raises `EventTooLarge` where more than `Settings.max_event_bytes` would be held back.
     """
     calls = _Calls(context)
     events.skipped = TOKENS
     async for event in events:
-        for end in calls.due(event):
-            yield end
+        for held in calls.due(event):
+            context.release(held)
+            yield held
         if calls.passes(event):
             yield event
-        events.skipped = () if calls.dropped else TOKENS
+        events.skipped = () if calls.dropped or calls.ends else TOKENS
     for end in calls.ends.values():
         yield end
 
@@ -41,22 +45,33 @@ class _Calls:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._known: set[str] = set()
-        self.dropped: set[str] = set()  # the finished ones that something is being added to
+        self._open: set[str] = set()  # those of the agent, whose END has not come
+        self.dropped: dict[str, Event] = {}  # the STARTs of the finished ones that something is being added to
         self.ends: dict[str, Event] = {}
 
     def due(self, event: Event) -> list[Event]:
-        """The ENDs that leave before `event`."""
+        """What leaves before `event`: ENDs, and the STARTs of calls that a run leaves open."""
         type, id = event.head.type, event.head.toolCallId
         if type == "MESSAGES_SNAPSHOT":
             self._known = set(_restated(event))
             due = [id for id in self.ends if id not in self._known]
         elif type == "RUN_STARTED":
             self._known.update(_restated(event))
+            self._open.clear()
             return []
         elif type in _OF_THE_RUN:
-            due = [*self.ends]
+            held = [*self.ends.values(), *self.dropped.values()]
+            if type == "RUN_ERROR":  # which may leave calls open
+                for start in self.dropped.values():
+                    self._context.release(start)
+                held = [*self.ends.values()]
+            self.ends, self.dropped = {}, {}
+            return held
+        elif type == "TOOL_CALL_START" and isinstance(id, str) and id in self.dropped:
+            self._open.add(id)
+            return [self.dropped.pop(id)]  # it is opened twice
         else:
-            due = [id] if type == "TOOL_CALL_RESULT" and isinstance(id, str) and id in self.ends else []
+            due = [id] if type != "TOOL_CALL_START" and isinstance(id, str) and id in self.ends else []
         return [self.ends.pop(id) for id in due]
 
     def passes(self, event: Event) -> bool:
@@ -65,24 +80,33 @@ class _Calls:
         if not isinstance(id, str) or type == "TOOL_CALL_RESULT":
             return True
         if type == "TOOL_CALL_START":
-            return self._starts(id)
+            return self._starts(event, id)
         if type == "TOOL_CALL_ARGS":
             return id not in self.dropped
-        if id in self.dropped:
-            self.dropped.remove(id)
+        if (start := self.dropped.pop(id, None)) is not None:
+            self._context.release(start)
             return False
-        if id in self._known:
+        kept_open = id in self._open and id in self._known
+        self._open.discard(id)
+        if kept_open:
+            self._context.hold(event)
             self.ends[id] = event
-        return id not in self._known
+        return not kept_open
 
-    def _starts(self, id: str) -> bool:
-        kept_open = self.ends.pop(id, None) is not None
-        if id in self._known and not kept_open:
-            self.dropped.add(id)
+    def _starts(self, event: Event, id: str) -> bool:
+        if id in self._open:
+            return True
+        end = self.ends.pop(id, None)
+        if end is not None:
+            self._context.release(end)
+        elif id in self._known:
+            self._context.hold(event)
+            self.dropped[id] = event
             self._context.lost("what is added to a finished tool call", "this release would show it twice", "0.0.58")
-        fresh = id not in self._known
+            return False
+        self._open.add(id)
         self._known.add(id)
-        return fresh
+        return end is None
 
 
 def _restated(event: Event) -> Iterator[str]:

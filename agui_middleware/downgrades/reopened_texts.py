@@ -5,44 +5,82 @@ it appends to the second. From 0.0.37 on any number of messages may be open, so 
 may be continued: its END leaves with the end of the run.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import messages_of
 
-_TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
+_OF_A_TEXT = ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
+_RELEASING = ("MESSAGES_SNAPSHOT", "RUN_FINISHED", "RUN_ERROR")
 
 
-@handles("TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "MESSAGES_SNAPSHOT", *_TERMINAL)
-async def keep_texts_open(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@handles(*MAKES_MESSAGES, *_OF_A_TEXT, *_RELEASING)
+async def without_reopened_texts(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back the END of texts.
 
     A message that was not opened in this run, but brought by a snapshot, an echo, a tool call or an earlier run, cannot be
-    spared its second one: it stays empty.
+    spared its second one: it stays empty. A text that is ended twice, or goes on without a START, is still rejected.
+    Raises `EventTooLarge` where more than `Settings.max_event_bytes` would be held back.
     """
-    opened: set[object] = set()  # the messages that the client got in this run
-    ends: dict[str, Event] = {}  # of those that are kept open
+    texts = _Texts(context)
+    events.skipped = TOKENS
     async for event in events:
-        type, id = event.head.type, event.head.messageId
-        if type == "TEXT_MESSAGE_END" and isinstance(id, str) and id in opened:
-            ends[id] = event
-            continue
-        if type == "TEXT_MESSAGE_START" and isinstance(id, str):
-            if ends.pop(id, None) is not None:
-                continue
-            opened.add(id)
-        elif type != "TEXT_MESSAGE_END":
-            opened &= _restated(event) if type == "MESSAGES_SNAPSHOT" else set()
-            for gone in [id for id in ends if id not in opened]:
-                yield ends.pop(gone)
-        yield event
-    for end in ends.values():
+        for leaving in texts.take(event):
+            yield leaving
+        events.skipped = () if texts.ends else TOKENS
+    for end in texts.ends.values():
         yield end
 
 
-def _restated(snapshot: Event) -> set[object]:
+class _Texts:
+    """The texts that the client got in this run, and the ENDs of those that are kept open."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._roster = ClientMessages(context.client)
+        self._opened: set[str] = set()
+        self.ends: dict[str, Event] = {}
+
+    def take(self, event: Event) -> Iterator[Event]:
+        """What leaves when `event` comes."""
+        type, id = event.head.type, event.head.messageId
+        if type in _OF_A_TEXT and isinstance(id, str):
+            yield from self._take_of(event, id)
+        else:
+            if type in _RELEASING:
+                self._opened &= _restated(event) if type == "MESSAGES_SNAPSHOT" else set()
+                for gone in [id for id in self.ends if id not in self._opened]:
+                    end = self.ends.pop(gone)
+                    self._context.release(end)
+                    yield end
+            yield event
+        self._roster.take(event)
+
+    def _take_of(self, event: Event, id: str) -> Iterator[Event]:
+        end = self.ends.pop(id, None)
+        if end is not None:
+            self._context.release(end)
+        if event.head.type == "TEXT_MESSAGE_START":
+            if id in self._roster.roles and id not in self._opened:
+                self._context.lost("a text in one piece", "this release shows a second, empty message", "0.0.44")
+            self._opened.add(id)
+            if end is None:
+                yield event
+        elif event.head.type == "TEXT_MESSAGE_END" and end is None and id in self._opened:
+            self._context.hold(event)
+            self.ends[id] = event
+        else:
+            if end is not None:
+                yield end
+            yield event
+
+
+def _restated(snapshot: Event) -> set[str]:
     """The ids of the messages in a snapshot."""
     messages = messages_of(snapshot) or ()
     return {id for message in messages if isinstance(message, JsonObject) and isinstance(id := message.get("id"), str)}

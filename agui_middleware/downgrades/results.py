@@ -9,8 +9,9 @@ from typing import Final
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
-from agui_middleware.filters.source import TOKENS, EventSource
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.releases import ClientVersion
 
 _FIRST_TO_READ: Final = ClientVersion(0, 0, 30)

@@ -12,24 +12,24 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import RUN, SUBAGENT, Action
+from agui_middleware.protocol.event_types import EVENT_KINDS, all_but, type_of, types_about
 from agui_middleware.protocol.messages import messages_of
 
-# What opens something, with what closes it and the member that names it.
+# What opens something that has an id, with what closes it and the member that names it. Subagents and their events are
+# gone by now.
 _CLOSERS = {
-    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
-    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
-    "REASONING_START": ("REASONING_END", "messageId"),
-    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
-    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
+    str(type): (type_of(kind.about, Action.CLOSES), kind.about.id)
+    for type, kind in EVENT_KINDS.items()
+    if kind.action is Action.OPENS and kind.about is not SUBAGENT and kind.about.id is not None
 }
 _MEMBERS = dict(_CLOSERS.values())
 # What is of interest only while a RUN_ERROR is held back.
-_OTHERS = frozenset(EventType) - _CLOSERS.keys() - _MEMBERS.keys() - {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"}
+_OTHERS = all_but(types_about(RUN) | _CLOSERS.keys() | _MEMBERS.keys())
 
 
 @handles(EVERYTHING)
-async def continue_failed_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
+async def continue_runs_after_error(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
     error: Event | None = None
     run = _Run()

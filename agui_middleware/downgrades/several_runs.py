@@ -10,13 +10,13 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_types import all_but
 
-_OTHERS = frozenset(EventType) - {"RUN_FINISHED"}  # what is of interest only while a RUN_FINISHED is held back
+_OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINISHED is held back
 
 
 @handles(EVERYTHING)
-async def join_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
+async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None
     events.skipped = _OTHERS

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from agui_middleware.downgrades.client_messages import OPENERS, OTHERS, ClientMessages
+from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
@@ -22,7 +22,7 @@ _FIRST_TO_KEEP_ACTIVITIES: Final = ClientVersion(0, 0, 46)
 _LATER: Final = ("REASONING_MESSAGE_CONTENT", "REASONING_ENCRYPTED_VALUE", "ACTIVITY_DELTA")
 
 
-@handles(*OPENERS, *OTHERS, *_LATER)
+@handles(*MAKES_MESSAGES, *_LATER)
 async def restate_streamed_messages(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Add to a snapshot the messages that the client would delete, and send the patches of activities behind it again.
 

@@ -12,7 +12,7 @@ from agui_middleware.protocol.event import Event
 
 
 @handles("SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR")
-async def report_subagents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+async def report_subagent_events(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Report the loss of what a subagent did as a subagent's; change nothing."""
     async for event in events:
         context.lost("subagents", "which subagent did what, and its steps", "0.0.59")

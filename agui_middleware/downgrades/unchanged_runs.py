@@ -14,7 +14,7 @@ _CHANGES = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "STATE_SNAPSHOT",
 
 
 @handles("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_DELTA", *_CHANGES)
-async def touch_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+async def touch_unchanged_runs(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Send an empty STATE_DELTA before the end of a run that changed nothing. The failure of a run that never began gets an
     empty RUN_STARTED, since nothing else may come first.
     """

@@ -9,35 +9,22 @@ from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.declared import handles
 from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.chunk_lanes import ID_OF, NEUTRAL, Lane, Lanes, Match
+from agui_middleware.protocol.chunk_lanes import CLOSES_SOME, ID_OF, Lane, Lanes, Match
 from agui_middleware.protocol.event import UNSET, Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Action
+from agui_middleware.protocol.event_types import EVENT_KINDS, type_of
 
-_START = {
-    "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_START",
-    "TOOL_CALL_CHUNK": "TOOL_CALL_START",
-    "REASONING_MESSAGE_CHUNK": "REASONING_MESSAGE_START",
-}
-_CONTENT = {
-    "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_CONTENT",
-    "TOOL_CALL_CHUNK": "TOOL_CALL_ARGS",
-    "REASONING_MESSAGE_CHUNK": "REASONING_MESSAGE_CONTENT",
-}
-_END = {
-    "TEXT_MESSAGE_CHUNK": "TEXT_MESSAGE_END",
-    "TOOL_CALL_CHUNK": "TOOL_CALL_END",
-    "REASONING_MESSAGE_CHUNK": "REASONING_MESSAGE_END",
-}
+_ENTITY = {type: EVENT_KINDS[type].about for type in ID_OF}
+_START = {chunk: type_of(entity, Action.OPENS) for chunk, entity in _ENTITY.items()}
+_CONTENT = {chunk: type_of(entity, Action.CONTINUES) for chunk, entity in _ENTITY.items()}
+_END = {chunk: type_of(entity, Action.CLOSES) for chunk, entity in _ENTITY.items()}
 
 
-_CLOSING = frozenset(EventType) - frozenset(ID_OF)  # what is of interest only while a lane is open
-
-
-@handles(EVERYTHING, except_=NEUTRAL - frozenset(ID_OF))
+@handles(*ID_OF, *CLOSES_SOME)
 async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event, None]:
-    """Expand chunks as 1.0.0 does, each subagent in a lane of its own. What 1.0.0 rejects stays as it is.
+    """Expand chunks as 1.0.0 does, each subagent in a lane of its own.
 
         async def my_filter(events, context):
             async with aclosing(expand_chunks(events, context)) as expanded:
@@ -45,30 +32,36 @@ async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event
 
     For filters that look at texts, or that drop events: behind it every message and call has its START and its END, and
     every event of it its id. It is a filter itself, and may stand in a route's `filters`.
+
+    What 1.0.0 rejects is still rejected: a chunk that contradicts what is open becomes a second START of that, and any
+    other stays as it is.
     """
     lanes = Lanes()
-    events.skipped = _CLOSING
+    events.skipped = CLOSES_SOME
     async for event in events:
         if event.head.type not in ID_OF:
             for lane in lanes.close(event):
                 yield _end(lane)
             yield event
-        elif (taken := _take(lanes, event)) is None:
-            yield event
         else:
-            for piece in _pieces(event, taken):
+            for piece in _expanded(lanes, event):
                 yield piece
-        events.skipped = () if lanes.open else _CLOSING
+        events.skipped = () if lanes.open else CLOSES_SOME
 
 
-def _take(lanes: Lanes, chunk: Event) -> Match | None:
+def _expanded(lanes: Lanes, chunk: Event) -> Iterator[Event]:
+    id = getattr(chunk.head, ID_OF[chunk.head.type])
     try:
         taken = lanes.take(chunk)
     except LookupError:
-        return None
-    if taken is not None and not taken.opened and taken.lane.contradicted_by(chunk):
-        return None
-    return taken
+        yield _start(chunk, chunk.head.type, id) if isinstance(id, str) else chunk
+        return
+    if taken is None:
+        yield chunk
+    elif not taken.opened and taken.lane.contradicted_by(chunk):
+        yield _start(chunk, taken.lane.type, taken.lane.id)
+    else:
+        yield from _pieces(chunk, taken)
 
 
 def _pieces(chunk: Event, taken: Match) -> Iterator[Event]:
@@ -76,7 +69,7 @@ def _pieces(chunk: Event, taken: Match) -> Iterator[Event]:
     if taken.closed is not None:
         yield _end(taken.closed)
     if taken.opened:
-        yield _start(chunk, lane)
+        yield _start(chunk, type, lane.id)
     if "delta" in chunk or "rawEvent" in chunk or (not taken.opened and "metadata" in chunk):
         members: dict[str, Any] = {"type": _CONTENT[type], ID_OF[type]: lane.id}
         if "delta" not in chunk:
@@ -87,11 +80,11 @@ def _pieces(chunk: Event, taken: Match) -> Iterator[Event]:
         yield chunk.replace(**members).without(*dropped)
 
 
-def _start(chunk: Event, lane: Lane) -> Event:
-    members = {"type": _START[lane.type], ID_OF[lane.type]: lane.id, **lane.opener}
-    if lane.type == "TEXT_MESSAGE_CHUNK":
-        members.setdefault("role", "assistant")
-    if lane.type == "REASONING_MESSAGE_CHUNK":
+def _start(chunk: Event, type: str, id: str) -> Event:
+    members: dict[str, Any] = {"type": _START[type], ID_OF[type]: id}
+    if type == "TEXT_MESSAGE_CHUNK" and "role" not in chunk:
+        members["role"] = "assistant"
+    if type == "REASONING_MESSAGE_CHUNK":
         members["role"] = "reasoning"
     return chunk.replace(**members).without("delta", "rawEvent", "timestamp")
 

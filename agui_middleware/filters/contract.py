@@ -16,10 +16,11 @@ class Context:
     - `client`: the release of @ag-ui/client that reads the stream, `None` for one that reads everything.
     - `route`: the path of the route that matched, as it was configured; `None` outside a server (`rewrite`).
     - `scope`: the ASGI scope of the request, empty outside a server.
+    - `reader`: the name of the SDK that reads the stream as that release would, `None` for @ag-ui/client itself.
     - `max_event_bytes`: how much all filters together may hold back for the response, see `hold`.
     """
 
-    __slots__ = ("_held", "_lost", "_on_loss", "_ownership", "client", "max_event_bytes", "route", "scope")
+    __slots__ = ("_held", "_lost", "_on_loss", "_ownership", "client", "max_event_bytes", "reader", "route", "scope")
 
     def __init__(
         self,
@@ -28,11 +29,13 @@ class Context:
         scope: Mapping[str, Any] | None = None,
         on_loss: Callable[["Loss"], None] | None = None,
         max_event_bytes: int = 10 * 1024 * 1024,
+        reader: str | None = None,
     ) -> None:
         self.client: ClientVersion | None = client
         self.route: str | None = route
         self.scope: Mapping[str, Any] = {} if scope is None else scope
         self.max_event_bytes: int = max_event_bytes
+        self.reader: str | None = reader
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
@@ -81,14 +84,16 @@ class Loss:
         route, client = self.context.route, self.context.client
         return {
             "route": route,
-            "client": None if client is None else str(client),
+            "client": self.context.reader or (None if client is None else str(client)),
             "feature": self.feature,
             "fixed_in": self.fixed_in,
         }
 
     def __str__(self) -> str:
         kept = f"; @ag-ui/client {self.fixed_in} and newer keep it" if self.fixed_in else ""
-        client = f" for @ag-ui/client {self.context.client}" if self.context.client else ""
+        client = f" for {self.context.reader}" if self.context.reader else ""
+        if self.context.client and not client:
+            client = f" for @ag-ui/client {self.context.client}"
         return f"lost{client}: {self.feature}: {self.reason}{kept}"
 
 

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.factory import filter_factory
 from agui_middleware.protocol.event import UNSET, Event, as_id
 from agui_middleware.protocol.json_object import MalformedEvent, decode
 from agui_middleware.protocol.messages import calls_of, messages_of
@@ -21,6 +22,7 @@ from agui_middleware.protocol.ownership import Ownership
 _POINTER: Final = re.compile(r"(/([^/~]|~[01])*)+")  # RFC 6901, but for the whole document
 
 
+@filter_factory
 def promote_results(tools: Collection[str], *, path: str | None = None, subagents: bool = False) -> Filter:
     """A filter that puts the results of these tools into the state, behind the result.
 

@@ -8,10 +8,11 @@ from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import Event, JsonObject, as_id
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN, THINKING, THINKING_SPAN
+from agui_middleware.protocol.event_types import types_about
 from agui_middleware.protocol.messages import edit_messages
 
-_REASONING = frozenset(type for type in EventType if type.startswith(("REASONING_", "THINKING_")))
+_REASONING = types_about(REASONING, REASONING_SPAN, THINKING, THINKING_SPAN)
 _ENCRYPTED = "REASONING_ENCRYPTED_VALUE"
 
 

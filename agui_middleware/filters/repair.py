@@ -23,7 +23,7 @@ from msgspec import Raw
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.protocol.event import Event, JsonObject
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_types import require_every_type
 from agui_middleware.protocol.messages import edit_elements, edit_object
 
 Holder = TypeVar("Holder", bound=JsonObject)
@@ -94,8 +94,8 @@ _USAGE: Final = Shape(
     )
 )
 
-_OF_EVERY_EVENT: Final = "timestamp rawEvent metadata"
-# All others may say which subagent they are of. Which one a lifecycle event is about, it has to say.
+_OF_EVERY_EVENT: Final = _names("timestamp rawEvent metadata")
+# These carry no tag of their own, or a required one.
 _UNTAGGED: Final = {
     "RUN_STARTED": Shape(_names("protocolVersion parentRunId input"), objects={"input": _INPUT}),
     "RUN_FINISHED": Shape(_names("result outcome usage"), objects={"outcome": _OUTCOME}, lists={"usage": _USAGE}),
@@ -105,29 +105,39 @@ _UNTAGGED: Final = {
     "SUBAGENT_FINISHED": Shape(_names("result outcome"), objects={"outcome": _OUTCOME}),
     "SUBAGENT_ERROR": Shape(_names("code")),
 }
-_OF_AN_ENTITY: Final = {
-    "TEXT_MESSAGE_START": _names("role name"),
-    "TEXT_MESSAGE_CHUNK": _names("messageId role name delta"),
-    "TOOL_CALL_START": _names("parentMessageId"),
-    "TOOL_CALL_CHUNK": _names("toolCallId toolCallName parentMessageId delta"),
-    "TOOL_CALL_RESULT": _names("role"),
-    "ACTIVITY_SNAPSHOT": _names("replace"),
-    "REASONING_MESSAGE_CHUNK": _names("messageId delta"),
-    "REASONING_ENCRYPTED_VALUE": _names("encryptedValueType"),
-    "RAW": _names("source"),
-    "THINKING_START": _names("title"),
+# The tag of these is optional.
+_TAGGED: Final = {
+    "TEXT_MESSAGE_START": Shape(_names("role name")),
+    "TEXT_MESSAGE_CHUNK": Shape(_names("messageId role name delta")),
+    "TOOL_CALL_START": Shape(_names("parentMessageId")),
+    "TOOL_CALL_CHUNK": Shape(_names("toolCallId toolCallName parentMessageId delta")),
+    "TOOL_CALL_RESULT": Shape(_names("role"), lists={"content": _PART}),
+    "ACTIVITY_SNAPSHOT": Shape(_names("replace")),
+    "REASONING_MESSAGE_CHUNK": Shape(_names("messageId delta")),
+    "REASONING_ENCRYPTED_VALUE": Shape(_names("encryptedValueType")),
+    "RAW": Shape(_names("source")),
+    "THINKING_START": Shape(_names("title")),
+    **dict.fromkeys(
+        _names(
+            "TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END TOOL_CALL_ARGS TOOL_CALL_END STATE_SNAPSHOT STATE_DELTA "
+            "ACTIVITY_DELTA CUSTOM STEP_STARTED STEP_FINISHED REASONING_START REASONING_END REASONING_MESSAGE_START "
+            "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_END THINKING_END THINKING_TEXT_MESSAGE_START "
+            "THINKING_TEXT_MESSAGE_CONTENT THINKING_TEXT_MESSAGE_END"
+        ),
+        Shape(_names("")),
+    ),
 }
 
 
-def _shape(type: str) -> Shape:
-    everywhere = _names(_OF_EVERY_EVENT)
-    if (shape := _UNTAGGED.get(type)) is not None:
-        return shape._replace(optional=shape.optional | everywhere)
-    lists = {"content": _PART} if type == "TOOL_CALL_RESULT" else {}
-    return Shape(_OF_AN_ENTITY.get(type, frozenset()) | everywhere | {"subagentRunId"}, lists=lists)
+def _with(shape: Shape, names: frozenset[str]) -> Shape:
+    return shape._replace(optional=shape.optional | names)
 
 
-_EVENTS: Final = {type.value: _shape(type) for type in EventType}
+_EVENTS: Final = {
+    **{type: _with(shape, _OF_EVERY_EVENT) for type, shape in _UNTAGGED.items()},
+    **{type: _with(shape, _OF_EVERY_EVENT | {"subagentRunId"}) for type, shape in _TAGGED.items()},
+}
+require_every_type(_EVENTS, "the optional members of agui_middleware.filters.repair")
 
 
 def _mend(shape: Shape, holder: Holder) -> Holder:

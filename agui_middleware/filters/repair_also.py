@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import handles
+from agui_middleware.filters.factory import filter_factory
 from agui_middleware.protocol.event import UNSET, Event, as_id
 
 FAULTS: Final = ("chunk-inside", "doubled-end", "left-open", "usage-object")
@@ -28,6 +29,7 @@ _TYPES: Final = (*_RUN, *(f"{kind}_{end}" for kind in _KINDS for end in ("START"
 Key = tuple[str, str | None]
 
 
+@filter_factory
 def repair_also(faults: Collection[str] = FAULTS) -> Filter:
     """A filter that repairs these faults, which @ag-ui/client 1.0.0 rejects, and earlier releases where they check for them:
 

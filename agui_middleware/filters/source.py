@@ -26,12 +26,6 @@ ATTEMPTS: Final = 2
 """A generator may read once more behind the end, or swallow one GeneratorExit. One that does it again would never end."""
 
 
-TOKENS: Final = frozenset(
-    {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT"}
-)
-"""What a stream consists of nearly altogether, and so the types that are worth skipping."""
-
-
 class EventSource:
     """The async iterator that a filter reads: each `anext` parks until an event is pushed.
 

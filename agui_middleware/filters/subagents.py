@@ -7,15 +7,23 @@ from functools import partial
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
 from agui_middleware.filters.hiding import listed_members, strip_hidden
-from agui_middleware.protocol.chunk_lanes import EXPLICIT, ID_OF, RUN_LEVEL, Lane, Lanes
+from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Action, Carries, Owner
+from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
 from agui_middleware.protocol.messages import edit_interrupts, edit_messages
-from agui_middleware.protocol.ownership import LIFECYCLE, Ownership, Steps
+from agui_middleware.protocol.ownership import Ownership, Steps
 
-_STEPS = frozenset({"STEP_STARTED", "STEP_FINISHED"})
-# What carries no attribution but its own tag, and is no step, no lifecycle event and no chunk: nearly every event.
-_PLAIN = frozenset(EventType) - LIFECYCLE - _STEPS - RUN_LEVEL - ID_OF.keys()
+_STEPS = types_that(lambda kind: kind.owner is Owner.STEP)
+_LIFECYCLE = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
+# Nearly every event: its tag says all that `inline` takes off, and no state but that of open chunks depends on it.
+_PLAIN = types_that(
+    lambda kind: (
+        kind.owner not in (Owner.SUBAGENT, Owner.STEP)
+        and kind.action is not Action.ABBREVIATES
+        and kind.carries is Carries.NOTHING
+    )
+)
 
 
 class SubagentVisibility(StrEnum):
@@ -70,7 +78,7 @@ def inline(_: Context) -> Step:
         if type in ID_OF:
             return untag(chunks.shown(chunks.named(event)))
         chunks.passed(event)
-        if type in LIFECYCLE or (type in _STEPS and steps.take(head)):
+        if type in _LIFECYCLE or (type in _STEPS and steps.take(head)):
             return None
         chunks.closed(type)
         return untag(event)
@@ -139,7 +147,7 @@ class Chunks:
 
     def closed(self, type: str) -> None:
         """Follow what an event that is no chunk closes for a reader without."""
-        if self._reader is not None and (type in EXPLICIT or type in RUN_LEVEL):
+        if self._reader is not None and type in CLOSES_PARENT:
             self._reader = None
             self.open = bool(self._lanes.open)
 
@@ -180,11 +188,12 @@ def untag(event: Event) -> Event:
 
 
 _edit_tagged = partial(edit_messages, containing=b"subagentRunId")
-_CARRIED: dict[str, Callable[..., Event]] = {
-    "MESSAGES_SNAPSHOT": _edit_tagged,
-    "RUN_STARTED": _edit_tagged,
-    "RUN_FINISHED": edit_interrupts,
+_EDIT: dict[Carries, Callable[..., Event]] = {
+    Carries.MESSAGES: _edit_tagged,
+    Carries.ECHO: _edit_tagged,
+    Carries.OUTCOME: edit_interrupts,
 }
+_CARRIED = {str(type): _EDIT[kind.carries] for type, kind in EVENT_KINDS.items() if kind.carries in _EDIT}
 
 
 def _untag_object(value: JsonObject) -> JsonObject:

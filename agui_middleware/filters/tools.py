@@ -16,10 +16,12 @@ from typing import Any
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.factory import filter_factory
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 
 
+@filter_factory
 def allow_tools(names: Collection[str]) -> Filter:
     """A filter that shows calls of these tools, and of no other.
 
@@ -28,6 +30,7 @@ def allow_tools(names: Collection[str]) -> Filter:
     return _filter(_names(names).__contains__, unknown=False)
 
 
+@filter_factory
 def deny_tools(names: Collection[str]) -> Filter:
     """A filter that shows no calls of these tools.
 

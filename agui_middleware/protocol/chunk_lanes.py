@@ -1,8 +1,12 @@
 """Which entity a chunk belongs to: the lanes of AG-UI's chunk shorthand, as @ag-ui/client 1.0.0 has them.
 
-Every owner (a subagent, or the parent) has one lane, and a lane holds at most one stream of chunks: a text message, a tool
-call or a reasoning message. A chunk without an id continues what its lane holds. The source of the rules is the page on
-chunk events in AG-UI's specification and the client's own expansion; a tag chooses the lane, never the entity's owner.
+Each owner (a subagent, or the parent) has one lane, and a lane holds at most one entity: a text message, a tool call or a
+reasoning message. A chunk without an id continues the entity in its lane. So in
+
+    TEXT_MESSAGE_CHUNK m "a" tag s, TEXT_MESSAGE_CHUNK n "b" tag u, TEXT_MESSAGE_CHUNK "c" tag s
+
+the "c" continues m. The rules are those of the page on chunk events in AG-UI's specification, and of the client's own
+expansion. The tag chooses the lane; it does not make its subagent the owner of the entity.
 """
 
 from typing import Any, Final
@@ -11,36 +15,30 @@ import msgspec
 from msgspec import UNSET
 
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Action, Closes
+from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
 
 PARENT: Final = None
 
-# What a chunk continues: the member that names it, and the members that only its opener needs.
-ID_OF: Final = {
-    "TEXT_MESSAGE_CHUNK": "messageId",
-    "TOOL_CALL_CHUNK": "toolCallId",
-    "REASONING_MESSAGE_CHUNK": "messageId",
-}
-OPENER_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
-    "TEXT_MESSAGE_CHUNK": ("role", "name"),
-    "TOOL_CALL_CHUNK": ("toolCallName", "parentMessageId"),
-    "REASONING_MESSAGE_CHUNK": (),
-}
+_CHUNKS: Final = {type: kind.about for type, kind in EVENT_KINDS.items() if kind.action is Action.ABBREVIATES}
+ID_OF: Final[dict[str, str]] = {str(type): about.id for type, about in _CHUNKS.items() if about.id is not None}
+"""By type of chunk, the member that names the entity."""
+START_MEMBERS: Final[dict[str, tuple[str, ...]]] = {str(type): about.start_members for type, about in _CHUNKS.items()}
+"""By type of chunk, the members that only the entity's START needs."""
 
-# Events that close no lane. An unknown type closes none either.
-NEUTRAL: Final = frozenset(
-    {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED", *ID_OF}
-)
-# Events that close every lane.
-RUN_LEVEL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
-# Events that close the lane of the subagent that they are about.
-LIFECYCLE: Final = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
-# Events that close the lane of their own tag.
-EXPLICIT: Final = frozenset(EventType) - NEUTRAL - RUN_LEVEL - LIFECYCLE
+_CLOSES_TAG: Final = types_that(lambda kind: kind.closes is Closes.TAG)
+_CLOSES_SUBAGENT: Final = types_that(lambda kind: kind.closes is Closes.SUBAGENT)
+_CLOSES_ALL: Final = types_that(lambda kind: kind.closes is Closes.ALL)
+CLOSES_PARENT: Final = _CLOSES_TAG | _CLOSES_ALL
+"""The types that close a lane in a stream without subagents."""
+CLOSES_SOME: Final = CLOSES_PARENT | _CLOSES_SUBAGENT
+"""The types, no chunks, that may close a lane."""
 
 
 class Lane(msgspec.Struct, gc=False, eq=False):
-    """One open stream of chunks: its owner, the chunk type, the entity's id, and the members and tag its opener had."""
+    """What is open in one lane: its owner, the type of its chunks, the entity's id, and the START members and the tag that
+    its first chunk had.
+    """
 
     owner: str | None
     type: str
@@ -49,13 +47,14 @@ class Lane(msgspec.Struct, gc=False, eq=False):
     tag: Any
 
     def contradicted_by(self, chunk: Event) -> list[str]:
-        """The members that a chunk repeats with other values than the opener had: 1.0.0 ends the run there."""
-        said = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
-        return [name for name, value in _opener(chunk).items() if value != said.get(name, UNSET)]
+        """The members that `chunk` repeats with other values than the first chunk had: 1.0.0 ends the run there."""
+        # A text without a role is the assistant's, so a later chunk may name that role.
+        first = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
+        return [name for name, value in _opener(chunk).items() if value != first.get(name, UNSET)]
 
 
 class Match(msgspec.Struct, gc=False):
-    """The lane that a chunk belongs to, the one that it closed, and whether it opened its own."""
+    """The lane that a chunk belongs to, the lane that it took over, and whether the chunk opened its entity."""
 
     lane: Lane
     closed: Lane | None
@@ -72,21 +71,23 @@ class Lanes:
         self._by_id: dict[str, dict[str, Lane]] = {type: {} for type in ID_OF}
 
     def close(self, event: Event) -> list[Lane]:
-        """The lanes that `event`, no chunk, closes, in order."""
+        """Close the lanes that `event`, which is not a chunk, closes. Return them in the order in which they were opened."""
         head = event.head
-        if not self.open or head.type in NEUTRAL:
+        if not self.open or head.type not in CLOSES_SOME:
             return []
-        if head.type in RUN_LEVEL:
+        if head.type in _CLOSES_ALL:
             return [lane for owner in list(self.open) if (lane := self._shut(owner))]
         owner = _owner(head.subagentRunId)
-        if head.type in EXPLICIT or (head.type in LIFECYCLE and owner is not PARENT):
-            lane = self._shut(owner)
-            return [] if lane is None else [lane]
-        return []
+        if head.type in _CLOSES_SUBAGENT and owner is PARENT:
+            return []
+        lane = self._shut(owner)
+        return [] if lane is None else [lane]
 
     def owner_of(self, chunk: Event) -> str | None:
-        """Whose lane a chunk falls into. Raises `LookupError` where two subagents' lanes fit a chunk without id and tag,
-        or where its tag contradicts the lane that holds its id: 1.0.0 ends the run there.
+        """Return the owner of the lane that a chunk falls into.
+
+        Raises `LookupError` where two subagents' lanes fit a chunk without an id and a tag, or where its tag contradicts the
+        lane that holds its id: 1.0.0 ends the run there.
         """
         head = chunk.head
         id, tag = getattr(head, ID_OF[head.type]), _owner(head.subagentRunId)
@@ -104,7 +105,7 @@ class Lanes:
         return next(iter(fitting.values())).owner
 
     def take(self, chunk: Event) -> Match | None:
-        """What a chunk continues or opens; `None` where it fits nothing and the client is to reject it.
+        """Let a chunk continue its lane, or open one. `None` where it does neither, and the client has to reject it.
 
         Raises `LookupError` as `owner_of` does.
         """
@@ -127,8 +128,8 @@ class Lanes:
 
 
 def _opener(chunk: Event) -> dict[str, Any]:
-    """What a chunk says that an opener does. A null `parentMessageId` says nothing, as 1.0.0 reads it."""
-    said = {name: chunk.get(name, UNSET) for name in OPENER_MEMBERS[chunk.head.type]}
+    """The START members that a chunk carries. 1.0.0 reads a null `parentMessageId` as absent."""
+    said = {name: chunk.get(name, UNSET) for name in START_MEMBERS[chunk.head.type]}
     return {name: v for name, v in said.items() if v is not UNSET and not (v is None and name == "parentMessageId")}
 
 

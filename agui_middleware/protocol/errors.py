@@ -1,4 +1,4 @@
-"""The RUN_ERROR events that end a run on our account. Their messages are fixed: no text of an exception leaves."""
+"""The RUN_ERROR events with which the middleware ends a run. Their messages are fixed: no exception's text leaves."""
 
 from agui_middleware.protocol.event import Event, MalformedEvent
 
@@ -9,12 +9,16 @@ _MESSAGES = {
 }
 
 
+MAX_EVENT_BYTES = 10 * 1024 * 1024
+"""The default of `Settings.max_event_bytes`: what 1.0.0 allows an unfinished frame."""
+
+
 class EventTooLarge(Exception):
-    """What one event, or what a filter must hold back, grows past `Settings.max_event_bytes`."""
+    """One event, or what filters hold back, exceeds `Settings.max_event_bytes`."""
 
 
 WIRE_FAULTS = (EventTooLarge, MalformedEvent)
-"""Faults of what the app wrote, not of a filter: they never raise into the server."""
+"""Faults in what the app wrote, not in a filter: they are never raised into the server."""
 
 
 def run_error(error: Exception) -> Event:

@@ -1,14 +1,18 @@
 """One AG-UI event: a JSON object that remembers its bytes, and the few members that every filter looks at."""
 
-from collections.abc import Mapping
-from typing import Any, final
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, final
 
 import msgspec
 from msgspec import UNSET, Raw
-from pydantic import BaseModel
 
 from agui_middleware.protocol import json_scan
+from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["UNSET", "Event", "Head", "JsonObject", "MalformedEvent", "as_event", "as_id"]
 
@@ -29,6 +33,15 @@ class Head(msgspec.Struct, gc=False, frozen=True):
 
 
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
+
+
+def require_in_head(members: Iterable[str | None]) -> None:
+    """Check that filters see all `members` of events. Raises `LookupError` with those that `Head` lacks."""
+    if missing := {*members} - _HEAD_MEMBERS - {None}:
+        raise LookupError(f"Head: no member {', '.join(map(str, missing))}, which names what an event is about")
+
+
+require_in_head(kind.about.id for kind in EVENT_KINDS.values())
 _LARGE = 16 * 1024  # bytes; from here on reading an event twice costs more than writing it anew
 _decode_head = msgspec.json.Decoder(Head).decode
 _new = object.__new__
@@ -162,14 +175,16 @@ def as_event(value: object) -> Event:
     """
     if isinstance(value, Event):
         return value
-    if isinstance(value, BaseModel):
+    # Without an import: pydantic costs as much as all else, and who yields a model has imported it.
+    pydantic = sys.modules.get("pydantic")
+    if pydantic is not None and isinstance(value, pydantic.BaseModel):
         value = _members_of_model(value)
     if not isinstance(value, Mapping):
         raise TypeError(f"a filter yields events, mappings or pydantic models, not {type(value).__name__}")
     return Event(**value)
 
 
-def _members_of_model(model: BaseModel) -> dict[str, Any]:
+def _members_of_model(model: "BaseModel") -> dict[str, Any]:
     """Its members under their camelCase aliases. An optional one that is not set is omitted, never null; a required one,
     such as the snapshot of a state, may well be null.
     """

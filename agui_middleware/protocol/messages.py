@@ -10,14 +10,17 @@ from typing import Any, TypeVar
 from msgspec import Raw
 
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_kind import Carries
+from agui_middleware.protocol.event_types import types_that
 
+_ECHOES = types_that(lambda kind: kind.carries is Carries.ECHO)
 Holder = TypeVar("Holder", bound=JsonObject)
 Edit = Callable[[JsonObject], JsonObject | None]
 
 
 def messages_of(event: Event) -> list[JsonObject | Any] | None:
     """The messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's `input`; `None` where there is no list of them."""
-    holder = event.get_object("input") if event.type == "RUN_STARTED" else event
+    holder = event.get_object("input") if event.type in _ECHOES else event
     return None if holder is None else holder.get_list("messages")
 
 
@@ -29,7 +32,7 @@ def calls_of(message: JsonObject | Any) -> Iterator[JsonObject]:
 
 def edit_messages(event: Event, edit: Edit, *, containing: bytes | None = None) -> Event:
     """Edit the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's `input`; `containing` as in `edit_elements`."""
-    if event.type != "RUN_STARTED":
+    if event.type not in _ECHOES:
         return edit_elements(event, "messages", edit, containing=containing)
     return edit_object(event, "input", lambda input: edit_elements(input, "messages", edit, containing=containing))
 

@@ -10,33 +10,35 @@ from collections import Counter
 from typing import Any, Final
 
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import RUN, STEP, Action, Carries, Owner
+from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, types_that
 from agui_middleware.protocol.messages import calls_of, messages_of
 
-# The kind of entity that an event is about, and the member that names it. For THINKING_* events, see `Thinking`.
+# By type of event, the bucket of the entity that it is about, and the member that names the entity.
 _ENTITY: Final[dict[str, tuple[str, str]]] = {
-    type: (kind, member)
-    for kind, member, types in (
-        ("message", "messageId", "TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END TEXT_MESSAGE_CHUNK"),
-        ("call", "toolCallId", "TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TOOL_CALL_CHUNK"),
-        ("reasoning", "messageId", "REASONING_START REASONING_END REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT"),
-        ("reasoning", "messageId", "REASONING_MESSAGE_END REASONING_MESSAGE_CHUNK"),
-        ("activity", "messageId", "ACTIVITY_SNAPSHOT ACTIVITY_DELTA"),
-    )
-    for type in types.split()
+    str(type): (kind.about.bucket, kind.about.id)
+    for type, kind in EVENT_KINDS.items()
+    if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None and kind.about.id is not None
 }
-_OPENERS: Final = frozenset(
-    {"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_START", "REASONING_MESSAGE_START"}
-    | {"TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK", "REASONING_MESSAGE_CHUNK", "ACTIVITY_SNAPSHOT"}
-)
-_CHUNKS: Final = frozenset({"TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK", "REASONING_MESSAGE_CHUNK"})
+_THINKING: Final = types_that(lambda kind: kind.about.bucket is not None and kind.about.id is None)
+_CLAIMS: Final = types_that(lambda kind: kind.owner is Owner.CLAIMS)
+_CHUNKS: Final = types_that(lambda kind: kind.action is Action.ABBREVIATES)
 _REMEMBERED: Final = frozenset({"call", "activity", "message"})  # of the parent's
-_SPANS: Final = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_MESSAGE_START"})  # closed by an END
-_CLOSERS: Final = frozenset({"TEXT_MESSAGE_END", "TOOL_CALL_END", "REASONING_MESSAGE_END"})
-_OF_THE_RUN: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STATE_SNAPSHOT", "STATE_DELTA"})
+# What makes a message is open from its START to its END.
+_OPENS: Final = types_that(lambda kind: kind.action is Action.OPENS and kind.about.role is not None)
+_CLOSES: Final = types_that(lambda kind: kind.action is Action.CLOSES and kind.about.role is not None)
+# A snapshot that a subagent has tagged is not the run's: it could give the parent what is the subagent's.
+_OF_THE_RUN: Final = types_that(lambda kind: kind.owner is Owner.RUN and kind.carries is not Carries.MESSAGES)
+_OF_A_SUBAGENT: Final = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
+_STEPS: Final = types_that(lambda kind: kind.owner is Owner.STEP)
+_ANSWERS: Final = types_that(lambda kind: kind.owner is Owner.CALL)
+_OF_A_HOLDER: Final = types_that(lambda kind: kind.owner is Owner.HOLDER)
+_BEGINS_A_RUN: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.OPENS)
+_STARTS_A_STEP: Final = types_that(lambda kind: kind.about is STEP and kind.action is Action.OPENS)
+_SNAPSHOTS: Final = types_that(lambda kind: kind.carries is Carries.MESSAGES)
+_WITH_MESSAGES: Final = _SNAPSHOTS | types_that(lambda kind: kind.carries is Carries.ECHO)
 _KNOWN: Final = frozenset(EventType)
 _ENCRYPTED: Final = {"message": ("message", "reasoning"), "tool-call": ("call",)}  # by subtype; of another, any kind
-LIFECYCLE: Final = frozenset({"SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
 
 
 def tagged(tag: Any) -> bool:
@@ -58,10 +60,10 @@ class Steps:
         """Whether a STEP_STARTED or STEP_FINISHED is a subagent's."""
         name = head.stepName if isinstance(head.stepName, str) else None
         if tagged(head.subagentRunId):
-            started = head.type == "STEP_STARTED"
+            started = head.type in _STARTS_A_STEP
             self._subagents[name] = self._subagents[name] + 1 if started else max(self._subagents[name] - 1, 0)
             return True
-        if head.type == "STEP_STARTED":
+        if head.type in _STARTS_A_STEP:
             self._parents.add(name)
             return False
         if name in self._parents:
@@ -105,22 +107,23 @@ class Thinking:
 
 
 class Ownership:
-    """Tells of every event of a response, fed in order, whether a subagent produced it.
+    """Decides, for each event of a response in order, whether a subagent produced it.
 
-    Chunks are to carry their resolved id (`agui_middleware.protocol.chunk_lanes`). What belongs to the run, its state and
-    its snapshots above all, is nobody's, whatever its tag says.
+    Chunks must carry their resolved id (`agui_middleware.protocol.chunk_lanes`). What belongs to the run, such as its state
+    and its snapshots, belongs to no subagent, whatever its tag says.
 
-    `before`: what was told of the same response before filters dropped some of it. It knows whose that was.
+    `before`: the ownership recorded before the route's own filters, which may drop the events that establish it.
     """
 
     __slots__ = ("_before", "_open", "_owner", "_steps", "_thinking")
 
     def __init__(self, before: "Ownership | None" = None) -> None:
         self._before = before
-        # By kind and id, whether a subagent owns it. Of the parent's reasoning nothing is remembered: nothing depends on it.
-        # The rest for good: a result or a snapshot may name a call, and a call a message, long after its end.
-        self._owner: dict[str, dict[Any, bool]] = {kind: {} for kind, _ in _ENTITY.values()}
-        # What is between START and END keeps its owner until it closes; if a snapshot gave it away, who gets it then.
+        # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
+        # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
+        self._owner: dict[str, dict[Any, bool]] = {bucket: {} for bucket, _ in _ENTITY.values()}
+        # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
+        # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
         self._open: dict[tuple[str, Any], bool | None] = {}
         self._steps = Steps()
         self._thinking = Thinking()
@@ -133,13 +136,11 @@ class Ownership:
         if entity is None:
             return self._take_other(event)
         kind, member = entity
-        id, mine = getattr(head, member), tagged(head.subagentRunId)
-        if not isinstance(id, str):
-            id = None
-        if type in _OPENERS:
+        id, mine = None if member is None else as_id(getattr(head, member)), tagged(head.subagentRunId)
+        if type in _CLAIMS:
             return self._opened(event, kind, id, mine)
         owned = mine or self._owns(kind, id)
-        if type in _CLOSERS:
+        if type in _CLOSES:
             given = self._open.pop((kind, id), None)
             if given is not None:
                 self._assign(kind, id, given)
@@ -167,7 +168,7 @@ class Ownership:
         that a subagent has tagged, which the protocol does not provide for; what either then names is the subagent's.
         """
         foreign = tagged(event.head.subagentRunId)
-        decides = event.type == "MESSAGES_SNAPSHOT" and not foreign
+        decides = event.type in _SNAPSHOTS and not foreign
         owns = self.owns_message if decides else self.owns_echoed
         messages = [message for message in messages_of(event) or () if isinstance(message, JsonObject)]
         for message in messages:  # calls first: they decide whose the tool messages are
@@ -202,11 +203,11 @@ class Ownership:
     def _opened(self, event: Event, kind: str, id: Any, mine: bool) -> bool:
         head = event.head
         if id is None and head.type in _CHUNKS and head.messageId is head.toolCallId is UNSET:
-            return mine  # it continues something, and nobody has said what
+            return mine  # a chunk that continues something unknown
         known = self._known(kind, id)
         owned = mine or known is True
         if kind == "call" and known is None:
-            # The message that it belongs to, which it begins where there is none: under the call's id, if it names none.
+            # A call belongs to the message that it names. Without a name it makes one under the call's own id.
             message = id if head.parentMessageId is UNSET else as_id(head.parentMessageId)
             owned = owned or self._owns("message", message)
             if self._known("message", message) is None:
@@ -215,25 +216,25 @@ class Ownership:
             # One that replaces takes the activity over, with or without a tag; `replace: false` only adds to it.
             owned = known if event.get("replace") is False else mine
         self._assign(kind, id, owned)
-        if head.type in _SPANS:
+        if head.type in _OPENS:
             self._open.setdefault((kind, id), None)
         return owned or mine
 
     def _take_other(self, event: Event) -> bool:
         head = event.head
-        if head.type in ("STEP_STARTED", "STEP_FINISHED"):
+        if head.type in _STEPS:
             return self._steps.take(head)
-        if head.type.startswith("THINKING_"):
+        if head.type in _THINKING:
             return self._thinking.take(head)
-        if head.type == "TOOL_CALL_RESULT":
+        if head.type in _ANSWERS:
             return self._answered(head)
-        if head.type in ("RUN_STARTED", "MESSAGES_SNAPSHOT"):
+        if head.type in _WITH_MESSAGES:
             self.reread(event)
-        if head.type == "RUN_STARTED":
+        if head.type in _BEGINS_A_RUN:
             self._steps.begin_run()
             self._thinking.begin_run()
             self._open.clear()
-        if head.type in LIFECYCLE:
+        if head.type in _OF_A_SUBAGENT:
             return True
         if head.type in _OF_THE_RUN:
             return False
@@ -250,7 +251,7 @@ class Ownership:
     def _names_owned(self, event: Event) -> bool:
         """Whether an encrypted value, or an event of a type from after 1.1, is about a subagent's entity."""
         head = event.head
-        if head.type == "REASONING_ENCRYPTED_VALUE":
+        if head.type in _OF_A_HOLDER:
             subtype = event.get("subtype")
             kinds = _ENCRYPTED.get(subtype, self._owner) if isinstance(subtype, str) else self._owner
             return any(self._owns(kind, as_id(head.entityId)) for kind in kinds)

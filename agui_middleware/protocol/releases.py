@@ -56,18 +56,21 @@ class ClientVersion:
 
 
 RELEASES: Final = (*(ClientVersion(0, 0, patch) for patch in (27, 28, 30, *range(34, 60))), ClientVersion(1, 0, 0))
-"""The releases of @ag-ui/client that npm installs, oldest first."""
+"""The releases of @ag-ui/client that are told apart, oldest first. 1.0.1 and 1.0.2 read what 1.0.0 reads."""
 
+UPCOMING: Final = (ClientVersion(1, 1, 0),)
+"""The releases that are not out, and that some row of the downgrades ends with, oldest first. The last reads everything."""
 
 FIRST_WITH_PROTOCOL_VERSION: Final = ClientVersion(1, 0, 0)
-"""The first release that says in its input which version of the protocol it speaks."""
+"""The first release that sends the version of the protocol in its input, as `protocolVersion`."""
 
 
 def nearest_release(version: ClientVersion) -> ClientVersion | None:
-    """The release that `version` counts as: the newest known one that is not newer, or the oldest there is.
+    """The release that `version` counts as: the newest one that is not newer, or the oldest there is.
 
-    One that is newer than every known release counts as current, `None`: it reads everything.
+    So 1.0.2 counts as 1.0.0, and a prerelease as the release before it: 1.0.0-canary.1 as 0.0.59. From the last of
+    `UPCOMING` on, a client reads everything, and that is `None`.
     """
-    if version > RELEASES[-1]:
+    if version >= UPCOMING[-1]:
         return None
-    return max((release for release in RELEASES if release <= version), default=RELEASES[0])
+    return max((release for release in (*RELEASES, *UPCOMING) if release <= version), default=RELEASES[0])

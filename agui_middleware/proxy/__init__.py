@@ -1,6 +1,6 @@
 """A reverse proxy as an ASGI app, for `AGUIMiddleware` to wrap: any AG-UI server, in any language. The extra `proxy`."""
 
 from agui_middleware.proxy.app import Proxy
-from agui_middleware.proxy.forwarding import UpstreamBrokeOff
+from agui_middleware.proxy.forwarding import UpstreamAborted
 
-__all__ = ["Proxy", "UpstreamBrokeOff"]
+__all__ = ["Proxy", "UpstreamAborted"]

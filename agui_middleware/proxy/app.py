@@ -9,7 +9,8 @@ from starlette.types import Receive, Scope, Send
 
 from agui_middleware.proxy.connections import Connections, one_connection
 from agui_middleware.proxy.forwarded_headers import CHUNKED, Headers, for_upstream, framing
-from agui_middleware.proxy.forwarding import ClientLeft, RequestBody, answer, exchange
+from agui_middleware.proxy.forwarding import ClientLeft, RequestBody, answer, forward
+from agui_middleware.proxy.redirects import Redirects
 from agui_middleware.proxy.target import Unforwardable, Upstream
 
 
@@ -27,10 +28,11 @@ class Proxy:
     - `ssl_context`: for an upstream with a certificate of one's own authority.
     - `transport`: what speaks HTTP, instead of `httpx.AsyncHTTPTransport`, one a connection.
 
-    Nothing is buffered, decoded, retried or followed. The client that leaves has the upstream's connection closed. What has
-    no answer is answered with 502 or, where it took too long, 504; an answer that breaks off raises `UpstreamBrokeOff` into
-    the server, which breaks off too. WebSockets are refused. A path that servers read in different ways (`..`, `\\`, control
-    characters) is refused with 400: a route that looks at paths could be told another one than the upstream.
+    Nothing is buffered, decoded, retried or followed. A redirect to the upstream's own address becomes one to the proxy's.
+    When the client disconnects, the upstream's connection is closed. If the upstream does not answer, the client gets
+    502, or 504 after a timeout; a response that the upstream breaks off raises `UpstreamAborted` into the server, which
+    breaks off too. WebSockets are refused. A path that servers read in different ways (`..`, `\\`, two slashes first,
+    control characters) is refused with 400: a route that looks at paths could read another one than the upstream.
 
     Connections are kept, for one event loop, and closed when a server's lifespan ends, or by `aclose()`. Raises `ValueError`
     where `upstream` is no such URL.
@@ -55,7 +57,7 @@ class Proxy:
         self._transport = transport or Connections(lambda: one_connection(context))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request. Raises `UpstreamBrokeOff` where the response cannot be brought to its end."""
+        """Serve one HTTP request. Raises `UpstreamAborted` where the response cannot be brought to its end."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "websocket":
@@ -80,7 +82,8 @@ class Proxy:
         request = httpx.Request(
             scope["method"], self._upstream.url, headers=headers, stream=body, extensions=extensions
         )
-        await exchange(self._transport, request, body, send)
+        redirects = Redirects(self._upstream.url, scope.get("root_path", ""))
+        await forward(self._transport, request, body, send, redirects)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

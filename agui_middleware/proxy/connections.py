@@ -37,7 +37,7 @@ class Connections(httpx.AsyncBaseTransport):
         transport = self._idle.pop()[1] if self._idle else self._make()
         response = await transport.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        response.stream = Lent(response.stream, lambda: self._take_back(transport))
+        response.stream = PooledBody(response.stream, lambda: self._take_back(transport))
         return response
 
     async def _take_back(self, transport: httpx.AsyncBaseTransport) -> None:
@@ -56,7 +56,7 @@ class Connections(httpx.AsyncBaseTransport):
             await self._idle.popleft()[1].aclose()
 
 
-class Lent(httpx.AsyncByteStream):
+class PooledBody(httpx.AsyncByteStream):
     """A response's body, whose connection is given back with it."""
 
     def __init__(self, stream: httpx.AsyncByteStream, give_back: Callable[[], Awaitable[None]]) -> None:

@@ -23,6 +23,13 @@ def end_to_end(headers: Headers) -> Headers:
     return [(name, value) for name, value in headers if name not in gone and not name.startswith(b"proxy-")]
 
 
+def _is_disguised(name: bytes) -> bool:
+    """Whether a name with underscores is read as one of those that are taken away: CGI and WSGI know no difference."""
+    plain = name.replace(b"_", b"-")
+    taken = _HOP_BY_HOP | _OTHER_PATH | _ANSWERED_HERE
+    return plain != name and (plain in taken or plain.startswith((b"proxy-", *_WHO_ASKS)))
+
+
 def for_upstream(scope: Scope, host: bytes, trust_forwarded: bool) -> Headers:
     """The headers of the request to the upstream at `host`, but for the framing of its body.
 
@@ -30,7 +37,7 @@ def for_upstream(scope: Scope, host: bytes, trust_forwarded: bool) -> Headers:
     """
     received: Headers = [(name.lower(), value) for name, value in scope["headers"]]
     gone = _OTHER_PATH | _ANSWERED_HERE
-    kept = [(name, value) for name, value in end_to_end(received) if name not in gone]
+    kept = [(name, value) for name, value in end_to_end(received) if name not in gone and not _is_disguised(name)]
     if not trust_forwarded:
         kept = [(name, value) for name, value in kept if not name.startswith(_WHO_ASKS)]
     told = {name for name, _ in kept}

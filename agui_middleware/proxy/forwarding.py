@@ -2,17 +2,22 @@
 
 import logging
 from collections.abc import Sequence
+from typing import Final
 
 import anyio
 import httpx
 from starlette.types import Message, Receive, Send
 
 from agui_middleware.proxy.forwarded_headers import end_to_end
+from agui_middleware.proxy.redirects import Redirects
+
+# RFC 9110 §15: what has another status is not a response that a client understands.
+LAST_STATUS: Final = 599
 
 logger: logging.Logger = logging.getLogger("agui_middleware")
 
 
-class UpstreamBrokeOff(Exception):
+class UpstreamAborted(Exception):
     """The upstream failed in the middle of a response. Raised into the server, which then breaks off too.
 
     ASGI has no other way to tell a client that what it has read is not all.
@@ -65,8 +70,10 @@ class RequestBody(httpx.AsyncByteStream):
             pass  # of a body that the upstream did not want
 
 
-async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send) -> None:
-    """Send the request, and hand on the response as it comes. Raises `UpstreamBrokeOff`, and what `send` raises."""
+async def forward(
+    transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send, redirects: Redirects
+) -> None:
+    """Send the request, and pass the response on as it comes. Raises `UpstreamAborted`, and what `send` raises."""
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
 
@@ -76,7 +83,7 @@ async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, 
 
         tasks.start_soon(leave_with_the_client)
         try:
-            await _relay(transport, request, body, send)
+            await _relay(transport, request, body, send, redirects)
         except Exception as error:  # alone, and not in the group that a task group would make of it
             failure = error
         tasks.cancel_scope.cancel()
@@ -84,7 +91,9 @@ async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, 
         raise failure
 
 
-async def _relay(transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send) -> None:
+async def _relay(
+    transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send, redirects: Redirects
+) -> None:
     try:
         response = await transport.handle_async_request(request)
     except ClientLeft:
@@ -95,18 +104,25 @@ async def _relay(transport: httpx.AsyncBaseTransport, request: httpx.Request, bo
         return
     body.over.set()
     try:
-        await _hand_on(response, send)
+        if response.status_code > LAST_STATUS:
+            await _refuse(request, httpx.RemoteProtocolError(f"status {response.status_code}"), send)
+            return
+        await _pass_on(response, send, redirects)
     except httpx.TransportError as error:
-        logger.error("the upstream broke off a response to %s: %s", _name(request), _said(error))
-        raise UpstreamBrokeOff(_said(error)) from None
+        logger.error("the upstream broke off a response to %s: %s", _name(request), _describe(error))
+        raise UpstreamAborted(_describe(error)) from None
     finally:
         with anyio.CancelScope(shield=True):
             await response.aclose()
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _hand_on(response: httpx.Response, send: Send) -> None:
-    headers = end_to_end([(name.lower(), value) for name, value in response.headers.raw])
+async def _pass_on(response: httpx.Response, send: Send, redirects: Redirects) -> None:
+    received = [(name.lower(), value) for name, value in response.headers.raw]
+    headers = redirects.rewrite(end_to_end(received))
+    if any(name == b"transfer-encoding" for name, _ in received):
+        # Chunks come before a length (RFC 9112 §6.3), which a server would hold the body to.
+        headers = [(name, value) for name, value in headers if name != b"content-length"]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     assert isinstance(response.stream, httpx.AsyncByteStream)
     async for part in response.stream:  # as it was sent: `Response` would decode it
@@ -116,7 +132,7 @@ async def _hand_on(response: httpx.Response, send: Send) -> None:
 async def _refuse(request: httpx.Request, error: httpx.TransportError, send: Send) -> None:
     """Say what failed, but not where: that is for the log."""
     status, text = next((status, text) for kind, status, text in _ANSWERS if isinstance(error, kind))
-    logger.error("no response to %s, answered with %s: %s", _name(request), status, _said(error))
+    logger.error("no response to %s, answered with %s: %s", _name(request), status, _describe(error))
     await answer(status, text, send)
 
 
@@ -142,5 +158,5 @@ def _name(request: httpx.Request) -> str:
     return f"{request.method} {request.url.copy_with(raw_path=request.extensions['target'])}"
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

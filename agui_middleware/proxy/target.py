@@ -9,7 +9,8 @@ from starlette.types import Scope
 # RFC 3986 §3.3; what a server has decoded and no raw path tells is encoded again.
 _PATH_SAFE = "/:@!$&'()*+,;=~"
 # A path that servers resolve to another one (WHATWG URL, RFC 3986 §5.2.4), or cut: where it leads is not where routes look.
-_AMBIGUOUS = re.compile(r"(^|[/\\])\.{1,2}([/\\;]|$)|\\|[\x00-\x1f\x7f]")
+# Two slashes first are a host to `new URL(path, base)`, as in a server of Node's.
+_AMBIGUOUS = re.compile(r"^//|(^|[/\\])\.{1,2}([/\\;]|$)|\\|[\x00-\x1f\x7f-\x9f]")
 # What RFC 9112 §3.2.1 has in a request line. A fragment is no part of it, and URL parsers cut it off.
 _TARGET = re.compile(rb"[\x21\x22\x24-\x7e]+")
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from agui_middleware.config.plan import Plan
+from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.pumps import Pumps
@@ -28,8 +29,9 @@ class AsyncRewriter:
         *,
         sniff: bool = False,
         verify: bool = False,
+        log: RateLimitedLog | None = None,
     ) -> None:
-        self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, sniff=sniff, verify=verify)
+        self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, sniff=sniff, verify=verify, log=log)
         self._write = write
         filters = plan.composition.awaiting
         self._pumps = Pumps(filters, context, self.rewriter.chain, self._flush) if filters else None
@@ -66,7 +68,10 @@ class AsyncRewriter:
 
     async def finish(self, complete: bool = True) -> None:
         """The stream has ended: write what is left. See `Rewriter.finish`."""
-        pumps = self._pumps
+        pumps, sniffer = self._pumps, self.rewriter.sniffer
+        if pumps is not None and sniffer is not None and complete:
+            await self._write_any(sniffer.finish())
+            await self._settle(sniffer.verdict, pumps)
         if pumps is None or self.rewriter.passthrough or self.rewriter.sniffer is not None:
             await self._write_any(self.rewriter.finish(complete))
             return

@@ -8,10 +8,14 @@ from typing import Any
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Running, Step
+from agui_middleware.filters.source import EventSource
+from agui_middleware.filters.stage import Stage
 from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
 
 logger: logging.Logger = logging.getLogger("agui_middleware.filter")
+
+_SKIPS_NOTHING = EventSource()
 
 
 class Chain:
@@ -22,7 +26,19 @@ class Chain:
     `close` must be called once the response is over, for whatever reason.
     """
 
-    __slots__ = ("_context", "_count", "_dead", "_emit", "_filters", "_next", "_running", "_steps", "failure")
+    __slots__ = (
+        "_context",
+        "_count",
+        "_dead",
+        "_emit",
+        "_filters",
+        "_next",
+        "_running",
+        "_skipping",
+        "_steps",
+        "ended",
+        "failure",
+    )
 
     def __init__(self, composition: Composition, context: Context, emit: Callable[[Event], None]) -> None:
         self._filters = composition.declared
@@ -33,13 +49,10 @@ class Chain:
         # A filter starts with the first event that it handles: most types never come, so most filters never start.
         self._running: list[Running | None] = [None] * self._count
         self._steps: list[Step | None] = [None] * self._count
+        self._skipping: list[EventSource] = [_SKIPS_NOTHING] * self._count
         self._dead = -1  # the last filter that reads no more; what would reach it, or any before it, is dropped
+        self.ended: bool = False  # it takes no more events
         self.failure: Exception | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the chain takes no more events."""
-        return self._dead >= 0
 
     def push(self, event: Event) -> None:
         """Hand one event to the filters. Whatever they make of it is emitted when this returns."""
@@ -56,6 +69,9 @@ class Chain:
             return None
         type = event.head.type
         while (index := self._next[index][type]) < self._count:
+            if type in self._skipping[index].skipped:  # as `step` would, but for the call: tokens pass here
+                index += 1
+                continue
             try:
                 step = self._steps[index] or self._start(index)
                 passed = step(event)
@@ -77,19 +93,17 @@ class Chain:
             self._emit(event)
         except Exception as error:
             self._fail(self._count - 1, error)
-            self._dead = (
-                self._count
-            )  # also where there are no filters here, since one that may await has made the event
+            self._end_at(self._count)  # also without filters here, since one that may await has made the event
 
     def fail(self, error: Exception) -> None:
         """End the run for a fault of the stream itself: every filter reads RUN_ERROR and the end."""
         self._fail(self._dead, error)
-        self._dead = self._count
+        self._end_at(self._count)
 
     def finish(self) -> None:
         """The stream has ended: every filter delivers what it still holds."""
         self._finish_from(0)
-        self._dead = self._count
+        self._end_at(self._count)
 
     def close(self) -> None:
         """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound."""
@@ -103,6 +117,8 @@ class Chain:
     def _start(self, index: int) -> Step:
         running = self._filters[index].start(self._context, partial(self._deliver, index + 1))
         self._running[index] = running
+        if isinstance(running, Stage):
+            self._skipping[index] = running.source
         step = self._steps[index] = running.step
         return step
 
@@ -115,12 +131,12 @@ class Chain:
     def _end_behind(self, index: int) -> None:
         """A filter has returned: its successors read the end."""
         if index > self._dead:
-            self._dead = index
+            self._end_at(index)
             self._finish_from(index + 1)
 
     def _fail(self, index: int, error: Exception) -> None:
         self.failure = self.failure or error
-        self._dead = max(self._dead, index)
+        self._end_at(index)
         self._deliver(self._dead + 1, run_error(error))
         self._finish_from(self._dead + 1)
 
@@ -134,4 +150,8 @@ class Chain:
             except Exception as error:
                 self._fail(later, error)
                 return
-            self._dead = max(self._dead, later)
+            self._end_at(later)
+
+    def _end_at(self, index: int) -> None:
+        self._dead = max(self._dead, index)
+        self.ended = True

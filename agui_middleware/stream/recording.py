@@ -4,11 +4,12 @@ import logging
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Sequence
 from typing import overload
 
+from agui_middleware.config.named_clients import counts_as, parse_client
 from agui_middleware.config.plan import make_plan
-from agui_middleware.config.settings import Settings
+from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.protocol.errors import WIRE_FAULTS
-from agui_middleware.protocol.releases import ClientVersion, nearest_release
+from agui_middleware.protocol.errors import MAX_EVENT_BYTES, WIRE_FAULTS
+from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 
 logger: logging.Logger = logging.getLogger("agui_middleware.loss")
@@ -18,7 +19,7 @@ logger: logging.Logger = logging.getLogger("agui_middleware.loss")
 def rewrite(
     stream: bytes | bytearray | memoryview,
     *,
-    client: ClientVersion | str | None = None,
+    client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
 ) -> bytes: ...
@@ -26,7 +27,7 @@ def rewrite(
 def rewrite(
     stream: AsyncIterable[bytes],
     *,
-    client: ClientVersion | str | None = None,
+    client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
 ) -> AsyncIterator[bytes]: ...
@@ -34,29 +35,32 @@ def rewrite(
 def rewrite(
     stream: Iterable[bytes],
     *,
-    client: ClientVersion | str | None = None,
+    client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
 ) -> Iterator[bytes]: ...
 def rewrite(
     stream: bytes | bytearray | memoryview | Iterable[bytes] | AsyncIterable[bytes],
     *,
-    client: ClientVersion | str | None = None,
+    client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
 ) -> bytes | Iterator[bytes] | AsyncIterator[bytes]:
     """What the middleware makes of a recorded stream of Server-Sent Events: bytes in, bytes out.
 
     Bytes give bytes; an iterable of chunks gives an iterator, and an async iterable an async iterator, that yields what
-    each chunk becomes before it takes the next. `client` is a release of @ag-ui/client (`None` or `"current"`: one that
-    reads everything), `visibility` is `auto` or a value of `SubagentVisibility`.
+    each chunk becomes before it takes the next. `client` is a release of @ag-ui/client or another SDK with its version,
+    such as `ag_ui@0.2.0` (`None` or `"current"`: one that reads everything), `visibility` is `auto` or a value of
+    `SubagentVisibility`.
 
-    Raises `ValueError` for a `client` or `visibility` that is none, and what a filter raises once the stream, RUN_ERROR
-    included, has been given. A filter that awaits anything but its source needs the async form: the others raise
-    `RuntimeError`.
+    Raises `TypeError` where `stream` is neither bytes nor an iterable, `ValueError` for a `client` or `visibility` that is
+    none, and what a filter raises once the stream, RUN_ERROR included, has been given. A filter that awaits anything but
+    its source needs the async form: the others raise `RuntimeError`.
     """
-    version = ClientVersion.parse(client) if isinstance(client, str) and client != "current" else client
-    recording = Recording(None if isinstance(version, str) else version, visibility, filters)
+    if isinstance(stream, str) or not isinstance(stream, bytes | bytearray | memoryview | Iterable | AsyncIterable):
+        raise TypeError(f"expected bytes, or an iterable of bytes, not {type(stream).__name__}")
+    reader = parse_client(client) if isinstance(client, str) and client != "current" else client
+    recording = Recording(None if isinstance(reader, str) else reader, visibility, filters)
     if isinstance(stream, bytes | bytearray | memoryview):
         return b"".join(recording.chunks([bytes(stream)]))
     if isinstance(stream, AsyncIterable):
@@ -67,11 +71,11 @@ def rewrite(
 class Recording:
     """One stream, whose output is collected instead of sent."""
 
-    def __init__(self, client: ClientVersion | None, visibility: str, filters: Sequence[Filter]) -> None:
-        plan = make_plan(None if client is None else nearest_release(client), visibility, filters=filters)
-        limit = Settings.model_fields["max_event_bytes"].default
+    def __init__(self, client: ClientVersion | Reader | None, visibility: str, filters: Sequence[Filter]) -> None:
+        plan = make_plan(counts_as(client), visibility, filters=filters)
         self._written: list[bytes] = []
-        self._stream = AsyncRewriter(plan, Context(plan.client, on_loss=_log_loss), self._write, limit)
+        context = Context(plan.client, on_loss=_log_loss, reader=plan.reader_name)
+        self._stream = AsyncRewriter(plan, context, self._write, MAX_EVENT_BYTES)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """What each of `chunks` becomes."""

@@ -3,12 +3,13 @@
 import logging
 
 from agui_middleware.config.plan import Plan
+from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.stream.chain import Chain
-from agui_middleware.stream.sniffer import Sniffer
+from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
 logger: logging.Logger = logging.getLogger("agui_middleware.stream")
@@ -25,19 +26,29 @@ class Rewriter:
     filter or the stream is at fault for: once `ended`, the stream takes no more, and what it had to say, RUN_ERROR included,
     was returned; where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
 
-    `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. Filters of the plan that may await
-    come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and `written` in place of `feed`.
+    `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. `log` is shared by many streams.
+    Filters of the plan that may await come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and
+    `written` in place of `feed`.
     """
 
     def __init__(
-        self, plan: Plan, context: Context, max_event_bytes: int, *, sniff: bool = False, verify: bool = False
+        self,
+        plan: Plan,
+        context: Context,
+        max_event_bytes: int,
+        *,
+        sniff: bool = False,
+        verify: bool = False,
+        log: RateLimitedLog | None = None,
     ) -> None:
         self._rewrites = plan.rewrites
         self._hides = plan.hides
         self._verify = verify
+        self._log = log or RateLimitedLog(logger)
         self.decoder: Decoder = Decoder(max_event_bytes)
         self.chain: Chain = Chain(plan.composition, context, self._emit)
-        self.sniffer: Sniffer | None = Sniffer(self.decoder, max_event_bytes) if sniff else None
+        sniffer = StrictSniffer if plan.hides else Sniffer
+        self.sniffer: Sniffer | None = sniffer(self.decoder, max_event_bytes) if sniff else None
         self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
         self._unsettled = sniff  # either of the two
         self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
@@ -52,6 +63,11 @@ class Rewriter:
     def failure(self) -> Exception | None:
         """The error that ended the stream, if one did."""
         return self.chain.failure
+
+    @property
+    def settled(self) -> bool:
+        """Whether the stream is known to be AG-UI, so that what is returned are whole frames."""
+        return not self._unsettled
 
     def feed(self, chunk: bytes) -> bytes:
         """Take the next bytes; return what becomes of them, but for what filters hold back.
@@ -73,10 +89,17 @@ class Rewriter:
             self._take([Frame(chunk[6:-2])])
             return self.written()
         left = self.chain.walk(event)
-        if left is event and not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
-            return chunk
-        if left is not None:
-            self.chain.leave(left)
+        if left is None:
+            return self.written()
+        if not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
+            if left is event:
+                return chunk
+            if left.fields is None:
+                try:
+                    return b"data: %b\n\n" % left.raw
+                except Exception:
+                    pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
+        self.chain.leave(left)
         return self.written()
 
     def finish(self, complete: bool = True) -> bytes:
@@ -84,14 +107,21 @@ class Rewriter:
 
         Not `complete`: it broke off, so that only what filters held back is left. An event without its end may be half.
         """
+        passed = b""
         if self.sniffer is not None:
-            return self._undecided() if complete else b""
+            if not complete:
+                return b""
+            passed = self.sniffer.finish()
+            if self.sniffer.verdict:
+                self._take(self.decide())
+            else:
+                self.pass_through()
         if not self.passthrough:
             if complete:
                 self._take(self.decoder.finish())
             if not self.ended:
                 self.chain.finish()
-        return self.written()
+        return passed + self.written()
 
     def close(self) -> None:
         """Unwind the filters."""
@@ -153,14 +183,14 @@ class Rewriter:
             self._out.append(encode_comment() if bare else encode(None, fields))
             self._skip(data or b"")
             return None
-        line = data if 10 not in data else data.replace(b"\n", b" ")  # in JSON, a line end is but white space
+        line = _on_one_line(data)
         if not self._rewrites:
-            self._out.append(encode(line if line is data or _is_event(line) else data, fields))
+            self._out.append(encode(line, fields))
             return None
         try:
             return Event.parse(line, fields)
         except MalformedEvent as error:
-            logger.warning("an event could not be read: %s", error)
+            self._log.warning("malformed", "an event could not be read: %s", error)
             if self._hides:
                 raise
             self._out.append(encode(data, fields))
@@ -192,22 +222,19 @@ class Rewriter:
             self.pass_through()
         elif self.sniffer.verdict:
             self._take(self.decide())
-            return self.written()
+            return passed + self.written()
         return passed
 
-    def _undecided(self) -> bytes:
-        assert self.sniffer is not None  # asked by the caller
-        held = self.sniffer.release()
-        self.pass_through()
-        return held
 
-
-def _is_event(data: bytes) -> bool:
+def _on_one_line(data: bytes) -> bytes:
+    """An event on one line. In JSON a line end is white space; inside a string it is a fault, which clients reject."""
+    if 10 not in data:
+        return data
     try:
         Event.parse(data)
     except MalformedEvent:
-        return False
-    return True
+        return data
+    return data.replace(b"\n", b" ")
 
 
 def _frames(out: list[bytes | Event]) -> list[bytes]:

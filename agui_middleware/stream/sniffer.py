@@ -1,11 +1,14 @@
 """Whether a stream of Server-Sent Events is AG-UI, where no route says so."""
 
+import msgspec
+
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
-from agui_middleware.stream.sse import Comment, Decoder, Frame, Item, UnknownField
+from agui_middleware.stream.sse import Comment, Decoder, Frame, Item, UnknownField, encode, encode_comment
 
 _TYPES = frozenset(EventType)
 _HEARTBEATS = frozenset({"heartbeat", "ping", "keepalive", "keep-alive"})
+_decode = msgspec.json.Decoder().decode
 
 
 class Sniffer:
@@ -37,11 +40,58 @@ class Sniffer:
             return self.release()
         return b""
 
+    def finish(self) -> bytes:
+        """The stream has ended: return what is held, none of which is an event."""
+        self.verdict = False
+        return self.release()
+
     def release(self) -> bytes:
         """Return what is held, and forget it."""
         held = b"".join(self._held)
         self._held, self._size, self.items = [], 0, []
         return held
+
+
+class StrictSniffer(Sniffer):
+    """The same where subagents are hidden: looks at every frame until one may be AG-UI, and is never false before the end.
+
+    A server may send anything before a run, and a first frame that is not AG-UI would otherwise be a way around `hidden`.
+    """
+
+    _as_it_came = True
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take the next bytes, and return what passes unread: the frames before the first that may be AG-UI."""
+        self._held.append(chunk)
+        self._size += len(chunk)
+        return self._look(self._decoder.feed(chunk))
+
+    def finish(self) -> bytes:
+        """The stream has ended: look at the rest too, and return what passes unread."""
+        passed = self._look(self._decoder.finish())
+        if self.verdict is None:
+            self.verdict = False
+            passed += self._passed()
+        return passed
+
+    def _look(self, items: list[Item]) -> bytes:
+        first = next((index for index, item in enumerate(items) if _may_be_agui(item)), None)
+        if first is not None:
+            before = self.items + items[:first]
+            self.verdict, self.items, self._held = True, items[first:], []
+            return b"".join(map(_encoded, before))
+        self.items += items
+        if self._decoder.idle:
+            return self._passed()
+        if self._size > self._limit:  # no chunk has ended with a frame: what is held is a part of the last one
+            self._as_it_came = False
+            return self._passed()
+        return b""
+
+    def _passed(self) -> bytes:
+        encoded = b"" if self._as_it_came else b"".join(map(_encoded, self.items))
+        held = self.release()
+        return held if self._as_it_came else encoded
 
 
 def _verdict(item: Item) -> bool | None:
@@ -58,3 +108,35 @@ def _verdict(item: Item) -> bool | None:
     except MalformedEvent:
         return False
     return True if type_ in _TYPES else None if type_ in _HEARTBEATS else False
+
+
+def _may_be_agui(item: Item) -> bool:
+    """Whether an item may be an AG-UI event, a piece of one, or hide one: what is too large cannot be looked at."""
+    if type(item) is Frame:
+        return _may_be_event(item.data or b"")
+    if type(item) is Comment:
+        return _may_be_event(item.text)
+    return type(item) is not UnknownField or _may_be_event(item.line)
+
+
+def _may_be_event(data: bytes) -> bool:
+    """Whether the data of a frame may be an AG-UI event: an object of an AG-UI type, or with an owner.
+
+    Any other JSON is not one, such as a chunk of another protocol. What is not JSON may be a torn event where it begins as
+    an object, or where the name of such a member may be in it.
+    """
+    try:
+        members = _decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):  # the first is a `ValueError` since 0.21
+        escaped = b"\\u" in data and b"{" in data
+        return data.lstrip()[:1] == b"{" or b'"type"' in data or b"subagentRunId" in data or escaped
+    if not isinstance(members, dict):
+        return False
+    type = members.get("type")
+    return "subagentRunId" in members or (isinstance(type, str) and type in _TYPES)
+
+
+def _encoded(item: Item) -> bytes:
+    if type(item) is Frame:
+        return encode(item.data, item.fields)
+    return encode_comment(item.text) if type(item) is Comment else b""  # a field that every reader skips

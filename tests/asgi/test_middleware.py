@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Route, Settings
 from agui_middleware.asgi.request import Body
+from agui_middleware.config.options import RouteOptions
 from agui_middleware.config.plan import Choice
+from agui_middleware.config.routes import ELSEWHERE
 from agui_middleware.filters.contract import Loss
 from agui_middleware.testing import encode_events
 from tests.notation import stream
@@ -59,6 +62,107 @@ async def test_add_middleware() -> None:
     assert (await ask(app, headers=[(NAME, b"0.0.58")])).body == INLINE
 
 
+async def test_one_endpoint_is_wrapped_in_a_line_and_no_path_and_no_method_is_looked_at() -> None:
+    endpoint = AGUIMiddleware(AGENT, visibility="hidden")
+    app = Starlette(
+        routes=[StarletteRoute("/a/{name}", endpoint), Mount("/mounted", AGUIMiddleware(AGENT, client="0.0.58"))]
+    )
+    for path in ("/a/b", "/a/%2F;", "/a/b\n"):
+        for method in ("GET", "POST", "PUT"):
+            assert (await ask(app, path, method=method, headers=[(NAME, b"1.0.0")])).body == HIDDEN
+    assert (await ask(app, "/mounted/anything", method="GET")).body == INLINE
+    for path in ("agent", "//", "", "http://h/x"):
+        assert (await ask(endpoint, path)).body == HIDDEN
+
+
+async def test_an_endpoint_function_is_wrapped_as_starlettes_route_wraps_it() -> None:
+    async def agent(_: Request) -> Response:
+        return StreamingResponse(iter([ATTRIBUTED]), media_type="text/event-stream")
+
+    def sync(request: Request) -> Response:
+        return StreamingResponse(iter([ATTRIBUTED]), media_type="text/event-stream")
+
+    async def configured(option: str, request: Request) -> Response:
+        return await agent(request)
+
+    for endpoint in (agent, sync, partial(configured, "x")):
+        app = Starlette(
+            routes=[StarletteRoute("/agent", AGUIMiddleware(endpoint, visibility="hidden"), methods=["POST"])]
+        )
+        assert (await ask(app)).body == HIDDEN
+        assert (await ask(app, method="GET")).sent[0]["status"] == 405
+
+
+@pytest.mark.parametrize("app", [5, None, lambda: None, lambda scope, receive: None])
+def test_what_is_neither_an_app_nor_an_endpoint_is_refused(app: Any) -> None:
+    with pytest.raises(TypeError, match="endpoint"):
+        AGUIMiddleware(app)
+
+
+async def test_an_app_may_be_a_method_or_an_object() -> None:
+    class App:
+        async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await AGENT(scope, receive, send)
+
+        __call__ = run
+
+    for app in (App(), App().run, AGUIMiddleware(AGENT)):
+        assert (await ask(AGUIMiddleware(app, visibility="hidden"))).body == HIDDEN
+    compiled: Any = max  # has no signature, as functions of some compilers
+    assert AGUIMiddleware(compiled).app is compiled
+
+
+async def test_options_of_one_route_go_with_the_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGUI_MIDDLEWARE_DEFAULT_CLIENT", "0.0.58")
+    monkeypatch.setenv("AGUI_MIDDLEWARE_ROUTES", '[{"path": "/agent", "visibility": "hidden"}]')
+    assert (await ask(AGUIMiddleware(AGENT, visibility="auto"))).body == INLINE
+    assert (await ask(AGUIMiddleware(AGENT, default_client="current"))).body == ATTRIBUTED
+    assert (await ask(AGUIMiddleware(AGENT))).body == HIDDEN
+
+
+async def test_options_of_one_route_take_filters_in_order() -> None:
+    async def without_text(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+        async for event in events:
+            if not event.type.startswith("TEXT_"):
+                yield event
+
+    expected = encode_events(stream("RS r; RF r"))
+    assert (await ask(AGUIMiddleware(AGENT, filters=[without_text], visibility="hidden"))).body == expected
+    named = AGUIMiddleware(AGENT, filters=["it"], named_filters={"it": without_text}, visibility="hidden")
+    assert (await ask(named)).body == expected
+
+
+async def test_a_stream_that_is_not_ag_ui_passes_where_a_whole_app_is_wrapped() -> None:
+    foreign = b'data: {"choices":[]}\r\n\r\n'
+    assert (await ask(AGUIMiddleware(sends(foreign), default_client="0.0.58"))).body == foreign
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"settings": Settings(), "visibility": "hidden"},
+            "give either settings= or options of one route (visibility)",
+        ),
+        ({"path": "/agent"}, "path: no such option; allowed: visibility, legacy_visibility, filters, client,"),
+        ({"filters": {"x": AGENT}}, "those that routes name are named_filters="),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        AGUIMiddleware(AGENT, **arguments)
+    assert message in str(raised.value)
+
+
+def test_the_options_of_one_route_are_those_of_a_route_that_do_not_choose_requests() -> None:
+    assert RouteOptions.__annotations__.keys() == Route.model_fields.keys() - {"path", "methods", "enabled"}
+
+
+def test_a_wrong_option_names_the_field_and_what_it_allows() -> None:
+    with pytest.raises(ValueError, match=r"visibility\n.*'inline' or 'hidden'"):
+        AGUIMiddleware(AGENT, visibility="hide")  # type: ignore[arg-type]
+
+
 async def test_routes_by_path_the_first_match_wins() -> None:
     async def without_text(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
         async for event in events:
@@ -73,14 +177,14 @@ async def test_routes_by_path_the_first_match_wins() -> None:
         Route(path="/off", client="0.0.58", enabled=False),
         Route(path="/off", visibility="hidden"),
     ]
-    app = AGUIMiddleware(AGENT, Settings(routes=routes), filters={"without-text": without_text})
+    app = AGUIMiddleware(AGENT, Settings(routes=routes), named_filters={"without-text": without_text})
     assert (await ask(app, "/public/x")).body == HIDDEN
     assert (await ask(app, "/public/x/y")).body == INLINE
     assert (await ask(app, "/agent")).body == encode_events(stream("RS r; SUB+ s; SUB- s; RF r"))
     assert (await ask(app, "/agent", headers=[(NAME, b"0.0.58")])).body == encode_events(stream("RS r; RF r"))
     assert (await ask(app, "/old", headers=[(NAME, b"1.0.0")])).body == INLINE
     assert (await ask(app, "/off")).body == ATTRIBUTED
-    assert (await ask(app, "/other", headers=[(NAME, b"0.0.58")])).body == ATTRIBUTED
+    assert (await ask(app, "/other", headers=[(NAME, b"0.0.58")])).body == HIDDEN  # since another path is hidden
 
 
 async def test_a_route_may_raise_or_lower_what_clients_that_do_not_say_are_taken_for() -> None:
@@ -143,7 +247,9 @@ async def test_paths_are_the_apps_own_under_root_path_and_mounts() -> None:
     assert (await ask(outer, "/api/agent")).body == HIDDEN
     # Around all of it: the whole path.
     whole = AGUIMiddleware(Starlette(routes=[Mount("/api", inner)]), settings)
-    assert (await ask(whole, "/api/agent")).body == ATTRIBUTED
+    assert (await ask(whole, "/api/agent")).body == HIDDEN  # which no route has
+    shows = Settings(routes=[Route(path="/api/agent", visibility="inline"), *settings.routes])
+    assert (await ask(AGUIMiddleware(whole.app, shows), "/api/agent")).body == INLINE
     # A server's or a proxy's root path is not the app's.
     exchange = Exchange("/prefix/agent")
     exchange.scope["root_path"] = "/prefix"
@@ -197,11 +303,11 @@ async def reads_and_answers(scope: Scope, receive: Receive, send: Send) -> None:
         ({}, {}, ATTRIBUTED),
         ({"default_client": "0.0.58"}, {}, INLINE),
         ({"default_client": "0.0.58"}, {"headers": [(NAME, ODD)], "query": NAME + b"=" + ODD}, INLINE),
-        # Malformed, repeated, empty or long: absent.
+        # Of several, the oldest. Malformed, empty or long: absent.
         ({}, {"headers": [(NAME, b"")]}, ATTRIBUTED),
-        ({}, {"headers": [(NAME, OLD), (NAME, OLD)]}, ATTRIBUTED),
-        ({}, {"query": NAME + b"=0.0.58&" + NAME + b"=0.0.58"}, ATTRIBUTED),
-        ({}, {"headers": [(NAME, b"0.0.58, 0.0.58")]}, ATTRIBUTED),
+        ({}, {"headers": [(NAME, OLD), (NAME, NEW)]}, INLINE),
+        ({}, {"query": NAME + b"=1.0.0&" + NAME + b"=0.0.58"}, INLINE),
+        ({}, {"headers": [(NAME, b"1.0.0, 0.0.58")]}, INLINE),
         ({}, {"headers": [(NAME, b" " * 4096 + OLD)]}, ATTRIBUTED),
         ({}, {"headers": [(NAME, b"9" * 4096)]}, ATTRIBUTED),
         ({}, {"headers": [(NAME, b"0.0.58\xff")]}, ATTRIBUTED),
@@ -273,15 +379,16 @@ async def test_what_a_chooser_may_not_return_is_logged_once(answer: Any, caplog:
     for _ in range(2):
         assert (await ask(app)).body == ATTRIBUTED
     [message] = caplog.messages
-    assert message == f"what `identify` returned is no release and counts as absent: {answer!r}"
+    assert message == f"`identify` returned {answer!r}, which is not a release, and counts as absent"
 
 
 async def test_a_release_that_cannot_be_read_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     app = serving()
     for value in (ODD, b"x" * 4096, b"\xff"):
         await ask(app, headers=[(NAME, value)])
-    [message] = caplog.messages
-    assert message == "a client's release could not be read and counts as absent: ['garbage']"
+    message, unnamed = caplog.messages
+    assert message == "a client named 'garbage', which is not a release of @ag-ui/client, and counts as absent"
+    assert "did not name its release" in unnamed
 
 
 async def test_a_long_release_is_not_logged_at_length(caplog: pytest.LogCaptureFixture) -> None:
@@ -294,6 +401,59 @@ async def test_a_scope_without_headers_and_query_is_served() -> None:
     exchange = Exchange("/agent")
     del exchange.scope["headers"], exchange.scope["query_string"], exchange.scope["extensions"]
     assert (await exchange.run(serving(default_client="0.0.58"))).body == INLINE
+
+
+# A client that does not say, and gets what older releases reject.
+
+UNNAMED = (
+    "a client that did not name its release was sent SUBAGENT_STARTED, and @ag-ui/client before 0.0.59 aborts the run at "
+    "it; set default_client to the oldest release that you still serve, or to 'current' if there is none"
+)
+
+
+@pytest.mark.parametrize("settings", [{}, {"routes": [Route(path="/agent")]}])
+async def test_a_client_that_does_not_say_and_is_sent_what_releases_reject_is_logged_with_the_cure(
+    settings: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = AGUIMiddleware(AGENT, Settings(**settings))
+    for _ in range(11):
+        await ask(app)
+    [record] = caplog.records
+    assert (record.name, record.levelno, record.getMessage()) == ("agui_middleware.request", logging.WARNING, UNNAMED)
+    assert (vars(record)["event_type"], vars(record)["fixed_in"]) == ("SUBAGENT_STARTED", "0.0.59")
+
+
+@pytest.mark.parametrize("before", [b"", b"event: x\nid: 5\n", b"id: 5\r\n", b"event:x\n"])
+async def test_an_event_that_releases_reject_is_seen_behind_other_fields(
+    before: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask(AGUIMiddleware(sends(before + b'data: {"type":"SUBAGENT_STARTED"}\n\n')))
+    assert caplog.messages == [UNNAMED]
+
+
+@pytest.mark.parametrize(
+    ("settings", "request_"),
+    [
+        ({"default_client": "current"}, {}),  # somebody has decided
+        ({"routes": [Route(path="/agent", default_client="current")]}, {}),
+        ({"routes": [Route(path="/agent", client="1.0.0")]}, {}),
+        ({"routes": [Route(path="/agent", visibility="inline")]}, {}),
+        ({}, {"headers": [(NAME, NEW)]}),
+        ({}, {"body": [b'{"protocol', b'Version":"1.0"}']}),  # a 1.0.0, without the header
+        ({}, {"method": "GET"}),
+    ],
+)
+async def test_nothing_is_logged_where_the_reader_is_known(
+    settings: dict[str, Any], request_: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask(AGUIMiddleware(reads_and_answers, Settings(**settings)), **request_)
+    assert caplog.messages == []
+
+
+async def test_nothing_is_logged_of_a_text_that_names_an_event(caplog: pytest.LogCaptureFixture) -> None:
+    quoted = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": '{"type":"SUBAGENT_STARTED"}'}]
+    await ask(AGUIMiddleware(sends(encode_events(quoted))))
+    assert caplog.messages == []
 
 
 # The body is teed as the app reads it, and never consumed.
@@ -467,27 +627,39 @@ async def test_a_filter_knows_client_route_and_scope() -> None:
     assert seen[0].max_event_bytes == 1234
 
 
-async def test_a_loss_is_logged_once_a_response_and_shape_and_told_to_the_hook(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_loss_is_logged_at_every_tenth_power_and_the_hook_gets_each(caplog: pytest.LogCaptureFixture) -> None:
     losses: list[Loss] = []
     app = AGUIMiddleware(AGENT, Settings(default_client="0.0.58"), on_loss=losses.append)
-    for _ in range(2):
+    for _ in range(11):
         await ask(app)
-    expected = "lost for @ag-ui/client 0.0.58: subagents: which subagent did what, and its steps"
-    assert caplog.messages == [f"{expected}; @ag-ui/client 0.0.59 and newer keep it"] * 2
-    assert {(record.name, record.levelno) for record in caplog.records} == {("agui_middleware", logging.WARNING)}
-    assert [loss.feature for loss in losses] == ["subagents"] * 2
+    logged = "lost for @ag-ui/client 0.0.58: subagents: which subagent did what, and its steps; "
+    logged += "@ag-ui/client 0.0.59 and newer keep it"
+    assert caplog.messages == [logged, f"{logged} (10 times so far)"]
+    assert {(record.name, record.levelno) for record in caplog.records} == {("agui_middleware.loss", logging.WARNING)}
+    assert [loss.feature for loss in losses] == ["subagents"] * 11
+
+
+async def test_a_loss_is_logged_for_each_route_and_reader(caplog: pytest.LogCaptureFixture) -> None:
+    routes = [Route(path="/agent"), Route(path="/other")]
+    app = AGUIMiddleware(AGENT, Settings(routes=routes))
+    for _ in range(2):
+        for path in ("/agent", "/other"):
+            for client in (b"0.0.57", b"0.0.58"):
+                await ask(app, path, headers=[(NAME, client)])
+    places = {(vars(record)["route"], vars(record)["client"]) for record in caplog.records}
+    assert places == {(path, client) for path in ("/agent", "/other") for client in ("0.0.57", "0.0.58")}
+    assert len(caplog.records) == len({(record.args, *map(str, places)) for record in caplog.records})
 
 
 async def test_a_loss_has_fields_for_a_log(caplog: pytest.LogCaptureFixture) -> None:
     await ask(AGUIMiddleware(AGENT, Settings(routes=[Route(path="/agent")], default_client="0.0.58")))
     [record] = caplog.records
-    assert {name: vars(record)[name] for name in ("route", "client", "feature", "fixed_in")} == {
+    assert {name: vars(record)[name] for name in ("route", "client", "feature", "fixed_in", "count")} == {
         "route": "/agent",
         "client": "0.0.58",
         "feature": "subagents",
         "fixed_in": "0.0.59",
+        "count": 1,
     }
 
 
@@ -512,10 +684,11 @@ async def test_the_plan_is_told_to_the_hook_once_a_stream(caplog: pytest.LogCapt
     routes = [Route(path="/agent"), Route(path="/public", visibility="hidden")]
     app = AGUIMiddleware(AGENT, Settings(routes=routes), on_plan=lambda *said: told.append(said))
     exchanges = [await ask(app, path, headers=[(NAME, b"0.0.58")]) for path in ("/agent", "/public", "/other")]
-    assert [scope for scope, _ in told] == [exchange.scope for exchange in exchanges[:2]]
-    assert [choice.route for _, choice in told] == routes
+    assert [scope for scope, _ in told] == [exchange.scope for exchange in exchanges]
+    assert [choice.route for _, choice in told] == [*routes, ELSEWHERE]
     assert [choice.plan.header_value for _, choice in told] == [
         "client=0.0.58; subagents=inline",
+        "client=0.0.58; subagents=hidden",
         "client=0.0.58; subagents=hidden",
     ]
 
@@ -592,5 +765,5 @@ async def test_one_object_keeps_no_state_of_any_stream() -> None:
     app = serving()
     for number in range(100):
         await ask(app, headers=[(NAME, b"0.0.58-canary.%d" % number)], query=b"x-ag-ui-client-version=%d" % number)
-    assert len(app._plans) == 1
-    assert len(app._warned) <= 1
+    assert len(app._plans._plans) == 1
+    assert len(app._reports.request._counts) <= 1

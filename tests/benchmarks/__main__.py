@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from tests.benchmarks import growth, instructions, per_event, requests, sockets
+from tests.benchmarks import growth, imports, instructions, per_event, requests, sockets
 from tests.benchmarks.timing import Spread
 
 BASELINE = Path(__file__).parent / "baseline.json"
@@ -105,8 +105,14 @@ def main() -> int:
         show(f"{stream}, an event", rows)
     setups = asyncio.run(requests.measure(rounds))
     show("a request", {name: {"matches of a route": spread} for name, spread in setups.items()})
-    now = watched(result) | {f"request: {name}": round(spread.median, 1) for name, spread in setups.items()}
-    report: dict[str, Any] = {"per event": result, "requests": setups, "watched": now}
+    imported = imports.measure(rounds)
+    show("importing", {"agui_middleware": {"starlette + msgspec": imported}})
+    now = (
+        watched(result)
+        | {"import": round(imported.median, 2)}
+        | {f"request: {name}": round(spread.median, 1) for name, spread in setups.items()}
+    )
+    report: dict[str, Any] = {"per event": result, "requests": setups, "import": imported, "watched": now}
     if not options.short:
         report |= in_process(rounds) | {"sockets": over_sockets()} | counted()
     if options.json is not None:

@@ -24,7 +24,14 @@ _RUNNING = re.compile(r"Uvicorn running on http://127.0.0.1:(\d+)")
 def proxying(upstream: Server, default_client: str) -> Iterator[Server]:
     """A running proxy before `upstream`."""
     words = ["proxy", "--upstream", f"http://127.0.0.1:{upstream.port}", "--port", "0"]
-    command = ["env", f"AGUI_DEFAULT_CLIENT={default_client}", sys.executable, "-m", "agui_middleware", *words]
+    command = [
+        "env",
+        f"AGUI_MIDDLEWARE_DEFAULT_CLIENT={default_client}",
+        sys.executable,
+        "-m",
+        "agui_middleware",
+        *words,
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None  # as asked for
         try:

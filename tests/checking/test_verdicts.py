@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from agui_middleware import ClientVersion
 from agui_middleware.checking import Finding, Verdict, check
-from agui_middleware.checking.recorded import events_in, framing
-from agui_middleware.checking.refusals import refusals
+from agui_middleware.checking.recorded import items_in
 from agui_middleware.protocol.event import Event
 from agui_middleware.testing import encode_events
 from tests.clients.client import Client, Run
@@ -30,8 +29,7 @@ GROUPS = ("0.0.27", "0.0.30", "0.0.36", "0.0.40", "0.0.45", "0.0.49", "0.0.58", 
 
 
 async def refused_by(release: str, case: Case) -> list[Finding]:
-    client, events = ClientVersion.parse(release), events_in(case.run.stream)
-    return [*framing(case.run.stream, client, events).refused, *await refusals(events, client)]
+    return (await check(case.run.stream, ClientVersion.parse(release))).refused
 
 
 async def verdicts(release: str, cases: Sequence[Case] = CASES) -> dict[str, Verdict]:
@@ -70,8 +68,9 @@ async def test_the_refused_event_is_the_one_at_which_the_run_ends(client: StartC
     refused = []
     for case in CASES[::4]:
         findings = await refused_by(release, case)
-        if findings and findings[0].shape != "framing":
-            refused.append((case, events_in(case.run.stream), findings[0].place))
+        if findings and findings[0].feature != "framing":
+            events = [item.event for item in items_in(case.run.stream) if item.event is not None]
+            refused.append((case, events, findings[0].place))
     before = client(release).read_many(sent(events[:place], case) for case, events, place in refused)
     behind = client(release).read_many(sent(events[: place + 1], case) for case, events, place in refused)
     assert [case.name for (case, *_), outcome in zip(refused, before, strict=True) if not outcome.accepted] == []

@@ -70,8 +70,27 @@ def test_explain_says_what_is_changed_and_why() -> None:
     assert "subagents (read from 0.0.59 on)\n  A release before 0.0.59 rejects SUBAGENT_STARTED" in old
     assert "Event types that 0.0.56 does not know are dropped." in old
     assert "Event types" not in invoke("explain", "1.0.0").output
+    assert invoke("explain", "1.0.2").output.startswith("@ag-ui/client 1.0.2, which counts as 1.0.0: 2 features")
     assert "reads everything" in invoke("explain", "current").output
     assert "reads everything" in invoke("explain", "2.0.0").output
+
+
+def test_explain_prints_all_that_a_row_declares() -> None:
+    old = invoke("explain", "0.0.44").output
+    assert "empty-state (read from 1.0.0 on)\n" in old
+    assert (
+        "  Nothing is lost.\n  The conversation ends with the state `{}` in place of null, false, 0 or the empty" in old
+    )
+    assert "  After thinking: it turns THINKING_* into the REASONING_* that this row reads.\n" in old
+    assert "After chunks" not in invoke("explain", "0.0.59").output  # that row is not applied
+
+
+def test_explain_counts_only_what_it_rewrites() -> None:
+    """It said "18 shapes are changed", three of which it leaves as they are."""
+    head, *_ = invoke("explain", "0.0.58").output.splitlines()
+    assert head == "@ag-ui/client 0.0.58: 15 features are rewritten, in this order. 3 more cannot be."
+    assert "  No rewriting helps: the stream stays as it is.\n" in invoke("explain", "0.0.58").output
+    assert "more cannot be" not in invoke("explain", "1.0.0").output
 
 
 def test_the_script_runs_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread, Timer
 from types import TracebackType
@@ -91,7 +91,8 @@ class Outcome:
 
     `messages` and `state` are the agent's own at the end, also of a run that was rejected. `run_error` stays None on
     releases up to 0.0.30, which tell nobody, and `result` too; `interrupts` are kept since 0.0.54. Up to 0.0.30 a run
-    that changes neither messages nor state is rejected with "no elements in sequence".
+    that changes neither messages nor state is rejected with "no elements in sequence". `posted` is the body of the
+    client's request.
     """
 
     accepted: bool
@@ -101,6 +102,7 @@ class Outcome:
     run_error: RunError | None
     result: Any
     interrupts: list[dict[str, Any]]
+    posted: str = field(default="", compare=False)
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
@@ -108,7 +110,9 @@ class Outcome:
         end = json.loads(line)
         assert "failure" not in end, end["failure"]
         run_error = end["runError"] and RunError(**end["runError"])
-        kept = {name: end[name] for name in ("accepted", "error", "messages", "state", "result", "interrupts")}
+        kept = {
+            name: end[name] for name in ("accepted", "error", "messages", "state", "result", "interrupts", "posted")
+        }
         return cls(run_error=run_error, **kept)
 
     def ends_like(self, other: "Outcome") -> bool:

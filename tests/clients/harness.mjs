@@ -5,10 +5,10 @@
 // One JSON line in on stdin is one run:
 //     {"id", "stream": base64 of the response body, "messages"?, "state"?, "chunks"?, "stalled"?, "threadId"?, "runId"?}
 // One JSON line out on stdout is its end, in the order the runs came in:
-//     {"id", "accepted", "error", "messages", "state", "runError", "result", "interrupts"}
+//     {"id", "accepted", "error", "messages", "state", "runError", "result", "interrupts", "posted"}
 //
 // `chunks` are the sizes of the reads the client gets, the last one repeated; without it the body is one read.
-// `stalled` leaves the connection open behind the last byte.
+// `stalled` leaves the connection open behind the last byte. `posted` is the body of the request, as text.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -56,7 +56,11 @@ function deadline() {
 }
 
 async function run({ id, messages = [], state = {}, threadId = "t", runId = "r", ...answer }) {
-  globalThis.fetch = async () => response(answer);
+  let posted = null;
+  globalThis.fetch = async (_, request) => {
+    posted = String(request.body);
+    return response(answer);
+  };
   const agent = new HttpAgent({ url: "http://agent.invalid/", threadId, initialMessages: messages, initialState: state });
   const end = { id, accepted: false, error: null, runError: null, result: null };
   // Ignored by releases up to 0.0.30, which have no subscribers and let a RUN_ERROR pass without a word.
@@ -76,7 +80,7 @@ async function run({ id, messages = [], state = {}, threadId = "t", runId = "r",
   } finally {
     clear();
   }
-  return { ...end, messages: agent.messages, state: agent.state ?? null, interrupts: agent.pendingInterrupts ?? [] };
+  return { ...end, messages: agent.messages, state: agent.state ?? null, interrupts: agent.pendingInterrupts ?? [], posted };
 }
 
 async function answer(line) {

@@ -7,9 +7,11 @@ from agui_middleware import ClientVersion, Context, Event, SubagentVisibility
 from agui_middleware.config.plan import make_plan
 from agui_middleware.downgrades import DOWNGRADES, SUBAGENTS, downgrades_for
 from agui_middleware.downgrades.guard import KNOWN_SINCE, guard
+from agui_middleware.downgrades.table import BEFORE_VISIBILITY
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.subagents import hidden, inline, track_ownership
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.chunk_lanes import ID_OF
+from agui_middleware.protocol.event_types import EVENT_KINDS, EventType
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import run_filter
 
@@ -59,7 +61,7 @@ def test_the_order_of_a_plan(release: ClientVersion, visibility: str) -> None:
     assert seen == ({expected} if expected in ("inline", "hidden") else set())
     if seen:
         place = names.index(seen.pop())
-        assert all((index < place) is row.before_visibility for row, index in zip(rows, placed, strict=True))
+        assert all((index < place) is (row.name in BEFORE_VISIBILITY) for row, index in zip(rows, placed, strict=True))
     assert ("expand_chunks" in names) is (release < NEW)
 
 
@@ -140,13 +142,14 @@ def test_a_release_needs_the_rows_of_all_that_is_newer(release: ClientVersion) -
 
 @EVERY_RELEASE
 async def test_the_guard_drops_the_types_that_a_release_does_not_know(release: ClientVersion) -> None:
+    """But for chunks: one that was not expanded is one that 1.0.0 rejects, and is left for the client to reject."""
     losses: list[Loss] = []
     types = [*EventType, "LATER", "LATER", ""]
     kept = await run_filter(guard(release), [{"type": type} for type in types], losses=losses)
-    known = [type for type in EventType if parse(KNOWN_SINCE.get(type, "0.0.0")) <= release]
+    known = [type for type in EventType if parse(EVENT_KINDS[type].since) <= release or type in ID_OF]
     assert [event["type"] for event in kept] == known
     assert {loss.feature for loss in losses} == {*KNOWN_SINCE} - {*known} | {"unknown-types"}
-    assert {loss.fixed_in for loss in losses if loss.feature == "unknown-types"} == {"1.0.0"}
+    assert {loss.fixed_in for loss in losses if loss.feature == "unknown-types"} == {None}
     assert all(loss.fixed_in == KNOWN_SINCE[loss.feature] for loss in losses if loss.feature in KNOWN_SINCE)
 
 

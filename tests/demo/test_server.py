@@ -20,7 +20,8 @@ from tests.robustness.exchange import BODY, Exchange
 STATIC = Path(agui_middleware.demo.__file__).parent / "static"
 APP = make_app(Sample(0).run)
 RUN = b'{"threadId":"t","runId":"r","messages":[]}'
-JSON, TEXT = [(b"content-type", b"application/json")], [(b"content-type", b"text/plain")]
+LOCAL = (b"host", b"localhost:8000")
+JSON, TEXT = [LOCAL, (b"content-type", b"application/json")], [LOCAL, (b"content-type", b"text/plain")]
 
 
 def records(exchange: Exchange) -> list[Any]:
@@ -39,6 +40,19 @@ def headers(exchange: Exchange) -> dict[bytes, bytes]:
 async def trace(recording: bytes | None = None, query: bytes = b"client=0.0.58") -> Exchange:
     given = {"headers": JSON} if recording is None else {"headers": TEXT, "body": [recording]}
     return await Exchange("/trace", query=query, **given).run(APP)
+
+
+@pytest.mark.parametrize("path", ["/", "/options", "/agent", "/trace"])
+@pytest.mark.parametrize("host", [b"evil.example", b"127.0.0.1.evil.example:80", b"", None])
+async def test_another_host_is_refused(path: str, host: bytes | None) -> None:
+    """DNS rebinding: a site whose name comes to mean this machine."""
+    exchange = await Exchange(path, headers=[] if host is None else [(b"host", host)]).run(APP)
+    assert status(exchange) == 400
+
+
+@pytest.mark.parametrize("host", [b"127.0.0.1", b"127.0.0.1:8000", b"localhost", b"localhost:8000"])
+async def test_this_machine_is_answered(host: bytes) -> None:
+    assert status(await Exchange("/options", method="GET", headers=[(b"host", host)]).run(APP)) == 200
 
 
 async def test_the_sample_is_traced() -> None:
@@ -78,7 +92,7 @@ async def test_what_cannot_be_traced_is_said(recording: bytes | None, query: byt
 
 
 async def test_the_page_may_choose_every_release() -> None:
-    exchange = await Exchange("/options", method="GET").run(APP)
+    exchange = await Exchange("/options", method="GET", headers=[LOCAL]).run(APP)
     options = json.loads(exchange.body)
     assert options["clients"] == ["current", *map(str, reversed(RELEASES))]
     assert options["visibilities"] == ["auto", "attributed", "inline", "hidden"]
@@ -86,7 +100,7 @@ async def test_the_page_may_choose_every_release() -> None:
 
 @pytest.mark.parametrize("path", ["/", *(f"/{file.name}" for file in sorted(STATIC.iterdir()))])
 async def test_every_file_is_served_and_runs_nothing_but_ours(path: str) -> None:
-    exchange = await Exchange(path, method="GET").run(APP)
+    exchange = await Exchange(path, method="GET", headers=[LOCAL]).run(APP)
     assert status(exchange) == 200
     policy = headers(exchange)[b"content-security-policy"]
     assert policy.startswith(b"default-src 'none'; script-src 'self'; style-src 'self'")

@@ -70,20 +70,18 @@ def _last_needing(row: Downgrade) -> str:
 def doubled(trial: Trial) -> list[str]:
     """The ids that several messages have, and more than in 1.0.0; of a release that interleaves.
 
-    Not counted are those of the request's own messages, which the middleware does not know; those that the stream gives
-    to a message and to a tool call; and, where the release makes a second message of a text that goes on and that was not
-    opened in its run, the second ones without content.
+    Not counted are those of the request's own messages, which the middleware does not know; and, where the release makes a
+    second message of a text that goes on and that was not opened in its run, the second ones without content.
     """
     release = ClientVersion.parse(trial.release)
     if release < FIRST_TO_INTERLEAVE:
         return []
     known = {message["id"] for message in trial.case.run.messages}
-    calls = {event.get("toolCallId") for event in trial.case.events}
     seen: set[str] = set()
     ids: Counter[str] = Counter()
     for message in trial.outcome.messages:
         empty = release < FIRST_TO_CONTINUE_TEXTS and not message.get("content")
-        if message["id"] not in known | calls and not (empty and message["id"] in seen):
+        if message["id"] not in known and not (empty and message["id"] in seen):
             ids[message["id"]] += 1
         seen.add(message["id"])
     reference = Counter(message["id"] for message in trial.expected.messages)

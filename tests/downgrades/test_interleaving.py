@@ -3,7 +3,7 @@
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.downgrades.interleaving import one_at_a_time
+from agui_middleware.downgrades.interleaving import without_interleaving
 from agui_middleware.filters.composition import Composition
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.stream.chain import Chain
@@ -214,9 +214,19 @@ def test_a_malformed_id_is_left_to_the_client() -> None:
     assert made("0.0.36", start("m"), *malformed, end("m")) == [start("m"), end("m"), *malformed]
 
 
-def test_a_second_start_and_content_of_nothing_wait_as_they_are() -> None:
-    events = [start("n"), start("n"), content("o", "a"), start("m"), end("o")]
-    assert made("0.0.36", start("m"), *events, end("m"))[:2] == [start("m"), end("m")]
+def test_a_second_start_leaves_where_the_first_is_open(client: StartClient) -> None:
+    """So that the client rejects it, as every release does."""
+    events = [STARTED, start("m"), start("n"), start("n"), end("m"), end("n"), end("n"), FINISHED]
+    shown = made("0.0.36", *events)
+    assert shown[1:5] == [start("m"), end("m"), start("n"), start("n")]
+    minimal = Minimal(client, "interleaving")
+    assert not minimal.original("1.0.0", *events, run=False).accepted
+    assert not minimal.original("0.0.36", *shown, run=False).accepted
+    assert made("0.0.36", start("m"), start("n"), start("m"))[:2] == [start("m"), start("m")]
+
+
+def test_content_of_nothing_waits_as_it_is() -> None:
+    assert made("0.0.36", start("m"), start("n"), content("o", "a"), end("o"), end("m"))[:2] == [start("m"), end("m")]
 
 
 async def held(limit: int, *events: Json) -> tuple[list[Json], Exception | None]:
@@ -227,7 +237,7 @@ async def held(limit: int, *events: Json) -> tuple[list[Json], Exception | None]
         out.append(dict(event))
 
     context = Context(ClientVersion.parse("0.0.36"), max_event_bytes=limit)
-    chain = Chain(Composition([one_at_a_time]), context, emit)
+    chain = Chain(Composition([without_interleaving]), context, emit)
     for event in events:
         chain.push(Event(**event))
     chain.close()

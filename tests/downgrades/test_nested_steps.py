@@ -1,6 +1,9 @@
 import pytest
 
+from agui_middleware import rewrite
+from tests.downgrades.cases import stream
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
+from tests.work import work_of
 
 STATE: Json = {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
 
@@ -31,3 +34,23 @@ def test_steps_one_after_another_stay() -> None:
 
 def test_the_end_of_a_step_that_never_began_is_left_to_the_client() -> None:
     assert closes("x") in made("0.0.30", STARTED, STATE, opens("a"), closes("x"), closes("a"), FINISHED)
+
+
+def test_the_work_of_nested_steps_is_linear() -> None:
+    """Each end of a step is found at once, however many are open."""
+
+    def work(count: int) -> int:
+        steps = [opens(f"s{number}") for number in range(count)] + [
+            closes(f"s{number}") for number in reversed(range(count))
+        ]
+        body = stream(STARTED, STATE, *steps, FINISHED)
+        return work_of(lambda: rewrite(body, client="0.0.27"))
+
+    assert work(2000) < 2.5 * work(1000)
+
+
+def test_malformed_names_inside_a_step_are_dropped_as_often_as_they_come() -> None:
+    malformed: list[Json] = [{"type": "STEP_STARTED", "stepName": []}, {"type": "STEP_FINISHED", "stepName": {}}]
+    assert made("0.0.30", STARTED, STATE, opens("a"), *malformed, closes("a"), FINISHED) == [
+        *[STARTED, STATE, opens("a"), closes("a"), FINISHED]
+    ]

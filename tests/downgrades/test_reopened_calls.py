@@ -85,3 +85,25 @@ def test_a_call_without_an_id_does_not_hide_the_one_behind_it(malformed: object)
     message["toolCalls"].insert(0, malformed)
     events = [STARTED, snapshot(message), START, args("!"), END, FINISHED]
     assert made("0.0.57", *events) == [STARTED, snapshot(message), FINISHED]
+
+
+def test_ends_that_are_held_back_count_against_the_bound() -> None:
+    ids = [f"{number}" * 1_000_000 for number in range(10, 30)]
+    calls = [(START | {"toolCallId": id}, END | {"toolCallId": id}) for id in ids]
+    shown = made("0.0.57", STARTED, *(event for call in calls for event in call), FINISHED)
+    assert shown[-1]["code"] == "AGUI_EVENT_TOO_LARGE"
+    few = [event for call in calls[:4] for event in call]
+    again = [
+        STARTED,
+        *few,
+        FINISHED,
+        *[STARTED, *few, FINISHED, STARTED, *few, {"type": "RUN_ERROR", "message": "no"}] * 3,
+    ]
+    assert made("0.0.57", *again)[-1]["message"] == "no"  # what has left counts no longer
+
+
+def test_a_failed_run_may_leave_a_call_open_that_was_finished_before(client: StartClient) -> None:
+    events = [STARTED, START, args("{}"), END, RESULT, START, args("!"), {"type": "RUN_ERROR", "message": "no"}]
+    shown = made("0.0.57", *events)
+    assert shown == [*events[:5], events[-1]]
+    assert Minimal(client, "reopened-calls").original("0.0.57", *shown, run=False).accepted

@@ -1,8 +1,13 @@
+import inspect
+
 import pytest
 
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import DOWNGRADES, Downgrade, downgrades_for
-from agui_middleware.protocol.releases import RELEASES
+from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.declared import DeclaredFilter
+from agui_middleware.protocol.releases import RELEASES, UPCOMING, nearest_release
+from agui_middleware.testing import run_filter
 from tests.clients.client import Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, stream
@@ -64,16 +69,45 @@ def test_rows_have_names_of_their_own() -> None:
     assert len({row.name for row in DOWNGRADES}) == len(DOWNGRADES)
 
 
-@pytest.mark.parametrize("row", DOWNGRADES, ids=lambda row: row.name)
-def test_a_row_begins_and_ends_with_a_release(row: Downgrade) -> None:
-    """With one that there is, or one to come; and there is one that needs it."""
-    since, oldest = ClientVersion.parse(row.fixed_in), ClientVersion.parse(row.broken_since)
-    assert since in RELEASES or since > RELEASES[-1]
-    assert oldest in RELEASES or row.broken_since == "0.0.0"
+@ROWS
+def test_a_row_begins_and_ends_with_a_release_that_is_told_apart(row: Downgrade) -> None:
+    """So a version in between needs the rows of the release that it counts as."""
+    assert ClientVersion.parse(row.fixed_in) in (*RELEASES, *UPCOMING)
+    assert row.broken_since == "0.0.0" or ClientVersion.parse(row.broken_since) in RELEASES
     assert any(row in downgrades_for(release) for release in RELEASES)
 
 
-@pytest.mark.parametrize("row", DOWNGRADES, ids=lambda row: row.name)
+def test_a_client_reads_everything_from_where_no_row_is_left() -> None:
+    newest = max(ClientVersion.parse(row.fixed_in) for row in DOWNGRADES)
+    assert newest == UPCOMING[-1]
+    assert nearest_release(newest) is None
+    assert downgrades_for(RELEASES[-1])
+
+
+@pytest.mark.parametrize("version", ["1.0.1", "1.0.2"])
+def test_a_later_release_of_the_same_protocol_gets_what_the_first_one_gets(version: str) -> None:
+    """1.0.1 counted as newer than everything: it was sent the 1.1 that a stream claims."""
+    body = stream(*SHAPES["protocol-1.1"].stream)
+    assert rewrite(body, client=version) == rewrite(body, client="1.0.0") != body
+
+
+@ROWS
+def test_a_filter_has_the_name_of_its_row_or_of_its_file(row: Downgrade) -> None:
+    if isinstance(row.filter, DeclaredFilter):
+        file = inspect.getmodule(row.filter._make).__name__.rpartition(".")[2]  # type: ignore[union-attr]  # it is imported
+        assert row.name.replace("-", "_") in row.filter.__name__ or file in row.filter.__name__
+
+
+@pytest.mark.parametrize("row", [row for row in DOWNGRADES if row.reports_only], ids=lambda row: row.name)
+async def test_a_row_that_only_reports_changes_nothing(row: Downgrade) -> None:
+    events, losses = SHAPES[row.name].stream, list[Loss]()
+    assert row.filter is not None
+    assert not row.rewrites
+    assert await run_filter(row.filter, events, losses=losses) == events
+    assert losses
+
+
+@ROWS
 def test_a_row_completes_its_sentences(row: Downgrade) -> None:
     """`why`: "a release before ... rejects ..."; `lost`: "lost: ..."."""
     for text in filter(None, (row.symptom, row.loss)):

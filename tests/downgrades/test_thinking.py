@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.filters import Context
 from agui_middleware.protocol.event import Event
 from tests.clients.client import UUID4
@@ -57,6 +57,25 @@ def test_thinking_becomes_reasoning(client: StartClient, events: list[Json]) -> 
     newest = row.proves(STATE, *events, alike=False)
     assert newest.ends_like(row.original("1.0.0", STATE, *events))
     assert all(UUID4.fullmatch(message["id"]) for message in newest.messages)
+
+
+@pytest.mark.parametrize("release", ["0.0.45", "0.0.46", "0.0.49", "0.0.50", "0.0.59"])
+def test_a_snapshot_that_leaves_thinking_out_does_not_delete_it(client: StartClient, release: str) -> None:
+    """It is restated as reasoning is: `thinking` comes before `streamed-messages`."""
+    events = [*thought("x"), {"type": "MESSAGES_SNAPSHOT", "messages": []}]
+    row = Minimal(client, "thinking")
+    end = row.reads(release, row.rewritten(release, *events))
+    assert [message["content"] for message in end.messages] == ["x"]
+    assert end.ends_like(row.original("1.0.0", *events))
+
+
+@pytest.mark.parametrize("release", ["0.0.37", "0.0.45", "0.0.58"])
+def test_thinking_that_a_failed_run_leaves_open_is_closed_before_the_next(client: StartClient, release: str) -> None:
+    failed = [STARTED, STATE, THINKING_START, *thought("a")[:-1], {"type": "RUN_ERROR", "message": "no"}]
+    shown = made(release, *failed, STARTED, *thought("b"), FINISHED)
+    assert Minimal(client, "thinking").original(release, *shown, run=False).accepted
+    closed = [event["type"] for event in shown if event["type"].endswith("_END")]
+    assert len(closed) == len([event for event in shown if event["type"].endswith("_START")])
 
 
 def test_thinking_that_continues_nothing_is_left_to_the_client() -> None:
@@ -174,4 +193,4 @@ async def test_a_filter_that_drops_all_it_is_shown_passes_the_rest_on() -> None:
         yield Event(**THINKING_START)
         yield Event(**STATE)
 
-    assert [event.type async for event in without_thinking(source(), Context())] == ["STATE_SNAPSHOT"]
+    assert [event.type async for event in without_thinking_events(source(), Context())] == ["STATE_SNAPSHOT"]

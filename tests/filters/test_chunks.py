@@ -57,16 +57,28 @@ async def test_chunks_are_expanded(events: str, expanded: str) -> None:
         "TK m a messageId=null",
         "TK m a messageId=5",
         "TK n a @s; TK o b @u; TK _ c",
-        "TK m a; TK m b @s",
-        'TK m a; TK m b role="user"',
-        'TK m a; TK m b name="Ann"',
-        "KK c 1 f; KK c 2 g",
-        "KK c 1 f; KK c 2 f m",
     ],
 )
 async def test_what_1_0_0_rejects_stays_as_it_is(rejected: str) -> None:
     *_, last = stream(rejected)
     assert (await run_filter(expand_chunks, stream(rejected)))[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("rejected", "second"),
+    [
+        ("TK m a; TK m b @s", "TS m @s"),
+        ('TK m a; TK m b role="user"', 'TS m role="user"'),
+        ('TK m a; TK _ b role="user"', 'TS m role="user"'),
+        ('TK m a; TK m b name="Ann"', 'TS m name="Ann"'),
+        ("KK c 1 f; KK c 2 g", 'KS c toolCallName="g"'),
+        ("KK c 1 f; KK c 2 f m", 'KS c m toolCallName="f"'),
+    ],
+)
+async def test_a_chunk_that_contradicts_what_is_open_is_a_second_start(rejected: str, second: str) -> None:
+    """Which every release rejects, as 1.0.0 rejects the chunk; before 0.0.37, others would wait, and open it anew."""
+    made = await run_filter(expand_chunks, [*stream(rejected), *stream("RF r")])
+    assert made[-3] == stream(second)[0]
 
 
 async def test_what_is_no_chunk_stays_as_it_is() -> None:

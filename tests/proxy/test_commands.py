@@ -75,7 +75,7 @@ async def test_proxy_serves_the_upstream_as_the_settings_say(folder: Path) -> No
             await connection.stream.aclose()
 
         tasks.start_soon(respond)
-        with command("proxy", folder=folder, AGUI_UPSTREAM=f"{upstream.url}/base") as url:
+        with command("proxy", folder=folder, AGUI_MIDDLEWARE_UPSTREAM=f"{upstream.url}/base") as url:
             missing = await client.get(url)
             assert (missing.status_code, missing.headers.get_list("server")) == (404, ["node"])
             assert missing.headers.get_list("date") == ["then"]
@@ -93,7 +93,7 @@ async def test_proxy_serves_the_upstream_as_the_settings_say(folder: Path) -> No
         (("serve", "nowhere:app"), 'Could not import module "nowhere"'),
         (("serve", "some_agent:nothing"), 'Attribute "nothing" not found in module "some_agent"'),
         (("serve", "some_agent"), 'must be in format "<module>:<attribute>"'),
-        (("serve", "some_agent:number"), "'some_agent:number' is no ASGI app: it cannot be called"),
+        (("serve", "some_agent:number"), "'some_agent:number' is not an ASGI app: it cannot be called"),
         (("serve", "some_agent:app", "--port", "65536"), "65536 is not in the range 0<=x<=65535"),
         (("serve", "some_agent:app", "--config", "nowhere.toml"), "'nowhere.toml' does not exist"),
         (("proxy",), "Missing option '--upstream'"),
@@ -113,16 +113,20 @@ def test_wrong_words_say_what_is_allowed(folder: Path, words: tuple[str, ...], s
     [
         (
             '[[routes]]\nvisibility = "none"',
-            "routes.0.visibility: Input should be 'auto', 'attributed', 'inline' or 'hidden' (it is 'none')",
+            "'attributed', 'inline' or 'hidden' (in wrong.toml); the value is 'none'",
         ),
         (
             'default_client = "new"',
-            "default_client: 'current' or a release of @ag-ui/client, such as '0.0.58' (it is 'new')",
+            "default_client: expected 'current', a release of @ag-ui/client, such as '0.0.58' (in wrong.toml); "
+            "the value is 'new'",
         ),
-        ("max_event_bytes = 0\nother = 1", "max_event_bytes: Input should be greater than 0 (it is 0)"),
+        (
+            "max_event_bytes = 0\nother = 1",
+            "greater than 0 (in wrong.toml); the value is 0",
+        ),
         ("max_event_bytes = 0\nother = 1", "other: There is no such field; allowed: routes, headers, default_client, "),
         ('[[routes]]\nfilters = ["mine"]', "routes.0.filters.0: no filter is named 'mine'"),
-        ("routes = ", "wrong.toml is no TOML: Invalid value"),
+        ("routes = ", "wrong.toml is not TOML: Invalid value"),
     ],
 )
 def test_wrong_settings_name_the_field_and_what_it_allows(folder: Path, settings: str, said: str) -> None:
@@ -149,17 +153,17 @@ def test_filters_are_found_in_the_working_directory(
 
 
 def test_wrong_settings_of_the_environment_are_named(folder: Path) -> None:
-    result = invoke("serve", "some_agent:app", AGUI_ROUTES="[")
+    result = invoke("serve", "some_agent:app", AGUI_MIDDLEWARE_ROUTES="[")
     assert result.exit_code == 2
     assert 'error parsing value for field "routes"' in result.output
-    assert "AGUI_ROUTES are JSON: Expecting value" in result.output
+    assert "AGUI_MIDDLEWARE_ROUTES are JSON: Expecting value" in result.output
 
 
 def test_a_file_that_is_read_unnamed_is_named_where_it_is_wrong(folder: Path) -> None:
     (folder / "agui_middleware.toml").write_text("routes = ")
     result = invoke("serve", "some_agent:app")
     assert result.exit_code == 2
-    assert "agui_middleware.toml is no TOML: Invalid value" in result.output
+    assert "agui_middleware.toml is not TOML: Invalid value" in result.output
 
 
 def test_a_file_that_is_named_is_the_only_one(folder: Path, served: list[dict[str, Any]]) -> None:
@@ -167,7 +171,7 @@ def test_a_file_that_is_named_is_the_only_one(folder: Path, served: list[dict[st
     (folder / "agui_middleware.toml").write_text("warn = false\n")
     (folder / "pyproject.toml").write_text("[tool.agui_middleware]\nmax_event_bytes = 5\n")
     for config in ("hide.toml", "pyproject.toml"):
-        invoke("serve", "some_agent:app", "--config", config, AGUI_DEBUG="true")
+        invoke("serve", "some_agent:app", "--config", config, AGUI_MIDDLEWARE_DEBUG="true")
     first, second = (run["app"].settings for run in served)
     assert (first.warn, first.debug, first.max_event_bytes > 5) == (True, True, True)
     assert [route.path for route in first.routes] == ["/public"]
@@ -175,7 +179,8 @@ def test_a_file_that_is_named_is_the_only_one(folder: Path, served: list[dict[st
 
 
 def test_options_come_from_the_environment_too(folder: Path, served: list[dict[str, Any]]) -> None:
-    environment = {"AGUI_UPSTREAM": "http://agent", "AGUI_HOST": "0.0.0.0", "AGUI_PORT": "80", "AGUI_IDLE_TIMEOUT": "0"}
+    given = {"UPSTREAM": "http://agent", "HOST": "0.0.0.0", "PORT": "80", "IDLE_TIMEOUT": "0"}
+    environment = {f"AGUI_MIDDLEWARE_{name}": value for name, value in given.items()}
     assert invoke("proxy", **environment).exit_code == 0
     [run] = served
     assert (run["host"], run["port"]) == ("0.0.0.0", 80)

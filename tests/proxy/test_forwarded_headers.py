@@ -132,6 +132,19 @@ async def test_a_client_without_an_address_has_none_said() -> None:
     assert not connection.values(b"x-forwarded-for")
 
 
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    [b"X_Forwarded_For", b"x-forwarded_host", b"X_Original_URL", b"x_real_ip", b"Transfer_Encoding", b"content_length"],
+)
+async def test_a_name_with_underscores_is_not_a_way_around(name: bytes, trusted: bool) -> None:
+    """CGI, and WSGI with it, takes one for the other."""
+    headers = [(name, b"disguised"), (b"session_id", b"kept")]
+    connection = await passed(Exchange(headers=headers), trust_forwarded=trusted)
+    assert b"disguised" not in b"".join(value for _, value in connection.headers)
+    assert connection.values(b"session_id") == [b"kept"]
+
+
 async def test_no_header_names_another_path() -> None:
     connection = await passed(Exchange(headers=[(b"X-Original-URL", b"/admin"), (b"x-rewrite-url", b"/admin")]))
     assert b"/admin" not in b"".join(value for _, value in connection.headers)
@@ -172,6 +185,8 @@ async def test_a_proxy_that_is_mounted_passes_its_own_path(raw: bytes | None) ->
         *("/a/../public", "/..", "/./public", "/a/..", "/..;/public"),
         *("/a\\..\\public", "/public\\agent", "/public/agent\0"),
         *("*", "http://elsewhere/public", "/agent#fragment"),
+        *("//x/agent", "//x:1/agent", "//x@y/agent", "///agent", "x:/agent", "http:agent", "agent"),
+        *("/public/a\nb", "/public/a\rb", "/public/a\x7fb", "/public/a\x85b"),
     ],
 )
 async def test_a_path_that_servers_read_in_different_ways_is_refused(path: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from starlette.types import Message
 
 from agui_middleware import AGUIMiddleware, Route, Settings
-from agui_middleware.proxy import Proxy, UpstreamBrokeOff
+from agui_middleware.proxy import Proxy, UpstreamAborted
 from tests.conftest import Run
 from tests.proxy.upstream import EVENTS, LAST, PATIENCE, Upstream, chunk, listening, whole
 from tests.robustness.exchange import Exchange, frame
@@ -251,7 +251,7 @@ class TestFailure:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(break_off)
                 app = proxy if settings is None else AGUIMiddleware(proxy, settings)
-                with pytest.raises(UpstreamBrokeOff):
+                with pytest.raises(UpstreamAborted):
                     await exchange.run(app)
         assert not exchange.complete
         assert exchange.body.startswith(PARTS[0])

@@ -5,7 +5,7 @@ import pytest
 from starlette.types import Message
 
 from agui_middleware import AGUIMiddleware, Settings
-from agui_middleware.proxy import Proxy, UpstreamBrokeOff
+from agui_middleware.proxy import Proxy, UpstreamAborted
 from tests.proxy.upstream import EVENTS, LAST, chunk, listening
 from tests.robustness.exchange import Exchange, frame
 from tests.robustness.leaks import on_every_loop
@@ -50,7 +50,7 @@ async def test_nothing_is_left(end: str, wrapped: bool) -> None:
                     await app(exchange.scope, exchange.receive, send)
                 except OSError:
                     assert end == "send raises"
-                except UpstreamBrokeOff:
+                except UpstreamAborted:
                     assert end == "the upstream breaks off"
 
         tasks.start_soon(serve)

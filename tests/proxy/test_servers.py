@@ -29,7 +29,7 @@ async def chain(name: str) -> AsyncIterator[tuple[Upstream, str]]:
     port = free_port()
     bind = ["--bind", f"127.0.0.1:{port}"] if name.startswith("hypercorn") else ["--port", str(port)]
     async with listening() as upstream:
-        environment = {**os.environ, "AGUI_UPSTREAM": upstream.url}
+        environment = {**os.environ, "AGUI_MIDDLEWARE_UPSTREAM": upstream.url}
         command = [sys.executable, "-m", *COMMANDS[name], *bind, "tests.proxy.served:app"]
         async with await anyio.open_process(command, env=environment, stdout=DEVNULL, stderr=DEVNULL) as process:
             try:

@@ -4,12 +4,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
 from agui_middleware.protocol.releases import RELEASES
 from tests.robustness.exchange import END, START, Exchange, body
+from tests.robustness.paths import drawn_path
 from tests.strategies import cuts, runs, streams
 
 CLIENTS = [
@@ -41,6 +43,8 @@ TYPES = [
     BINARY,
     f"{BINARY}; x=1",
 ]
+# Clients read a body of any type as events.
+UNLABELLED = ["", "text/event-stream, text/plain", "text/plain, text/html", "event-stream", "text/plain"]
 CODINGS = ["", "identity", "gzip", "br", "identity, gzip", "x-unknown"]
 STATUSES = [200, 200, 200, 200, 201, 206, 202, 400, 404, 500]
 
@@ -86,6 +90,7 @@ NEIGHBOURS = [
 class Attack:
     """One exchange: what the client asks, what the app answers, and where it breaks."""
 
+    path: str
     method: str
     headers: list[tuple[bytes, bytes]]
     query: bytes
@@ -116,7 +121,7 @@ class Attack:
                 raise OSError("the client has left")
 
         request: dict[str, Any] = {"method": self.method, "headers": self.headers, "query": self.query}
-        exchange = Exchange("/agent", body=self.posted, on_send=fail, **request)
+        exchange = Exchange(self.path, body=self.posted, on_send=fail, **request)
         return exchange
 
 
@@ -126,14 +131,19 @@ def attacks(draw: st.DrawFn) -> Attack:
     stream = draw(streams(draw(runs(secrets=True))))
     rolled = random.Random(draw(st.integers(0, 2**32 - 1)))  # the rest has no structure that shrinking could use
     parts = draw(cuts(stream))
-    if rolled.random() < 0.5:
+    path, type_ = _path(rolled), rolled.choice(UNLABELLED if rolled.random() < 0.1 else TYPES)
+    if path != "/agent" and type_ == "text/plain":
+        type_ = ""  # a text on a path that no route has is one
+    # What is sniffed may be something else, which passes up to its first AG-UI event.
+    if path == "/agent" and type_ in TYPES and rolled.random() < 0.5:
         parts = _with_neighbours(parts, rolled)
-    answered = [("content-type", rolled.choice(TYPES))]
+    answered = [("content-type", type_)]
     if rolled.random() < 0.1:
         answered += [("Content-Encoding", rolled.choice(CODINGS))]
     if rolled.random() < 0.2:
         answered += [("content-length", "3"), ("vary", "*"), ("trailer", "x")]
     return Attack(
+        path=path,
         method=rolled.choice(METHODS) if rolled.random() < 0.3 else "POST",
         headers=_request_headers(rolled),
         query=_query(rolled),
@@ -147,6 +157,13 @@ def attacks(draw: st.DrawFn) -> Attack:
         ends=rolled.random() < 0.8,
         max_event_bytes=rolled.choice([10 * 1024 * 1024] * 9 + [50, 150, 400]),
     )
+
+
+def _path(rolled: random.Random) -> str:
+    """That of the route that hides, or any other, as a server decodes it."""
+    if rolled.random() < 0.7:
+        return "/agent"
+    return unquote(drawn_path(rolled, "/api").decode(), errors="surrogateescape")
 
 
 def _now_and_then(rolled: random.Random, limit: int) -> int | None:

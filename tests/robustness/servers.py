@@ -1,4 +1,4 @@
-"""Real servers in processes of their own, on a loopback port, serving `tests.robustness.served`."""
+"""Real servers in processes of their own, on a loopback port, serving `tests.robustness.served` or another app."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +31,7 @@ UP = 120.0  # seconds at most, on a machine that has better things to do
 class Server:
     """A running server. `journal(key)` is what happened to one request, in order."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, app: str = APP, options: Sequence[str] = ()) -> None:
         if find_spec(COMMANDS[name][0]) is None:
             missing(f"{COMMANDS[name][0]} is not installed")
         self.name = name
@@ -40,7 +40,7 @@ class Server:
         self._journal.touch()
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-X", "dev", "-m", *COMMANDS[name], *self._bind(port), APP]
+        command = [sys.executable, "-X", "dev", "-m", *COMMANDS[name], *options, *self._bind(port), app]
         with self._log.open("wb") as log:
             environment = {**os.environ, "AGUI_JOURNAL": str(self._journal)}
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
@@ -106,8 +106,8 @@ class Server:
 
 
 @contextmanager
-def running(name: str, folder: Path) -> Iterator[Server]:
-    server = Server(name, folder)
+def running(name: str, folder: Path, app: str = APP, options: Sequence[str] = ()) -> Iterator[Server]:
+    server = Server(name, folder, app, options)
     try:
         server.wait_until_up()
         yield server

@@ -55,6 +55,7 @@ def test_no_byte_of_a_secret_leaves(attack: Attack) -> None:
     finally:
         logging.disable(logging.NOTSET)
     assert not leaked(exchange)
+    event(f"path: {'that of the route' if attack.path == '/agent' else 'another'}")
     event(f"status: {exchange.sent[0]['status'] if exchange.sent else None}")
     event(f"ended by: {exchange.types[-1] if exchange.sent and exchange.types else None}")
 

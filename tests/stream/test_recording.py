@@ -1,4 +1,5 @@
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import anyio
 import pytest
@@ -97,8 +98,14 @@ def test_the_routes_filters_come_first() -> None:
 @pytest.mark.parametrize(("client", "visibility"), [("1.0", "auto"), ("", "auto"), ("latest", "auto"), (None, "hide")])
 def test_a_client_or_visibility_that_is_none_is_refused_at_once(client: str | None, visibility: str) -> None:
     for given in (b"", iter([b""])):
-        with pytest.raises(ValueError, match=r"no release|SubagentVisibility"):
+        with pytest.raises(ValueError, match=r"neither a release|SubagentVisibility"):
             rewrite(given, client=client, visibility=visibility)
+
+
+@pytest.mark.parametrize("stream", ["data: x", None, 1])
+def test_a_stream_of_another_type_is_refused_at_once(stream: Any) -> None:
+    with pytest.raises(TypeError, match=f"expected bytes, or an iterable of bytes, not {type(stream).__name__}"):
+        rewrite(stream)
 
 
 async def test_what_a_filter_raises_comes_behind_what_it_leaves() -> None:

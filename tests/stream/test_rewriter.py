@@ -154,6 +154,8 @@ async def returns_on_b(events: Events, _: Context) -> Events:
         # What tries to be an event and fails goes out as it came.
         (frames(b'{"type":"A"', b'{"a":1}', b'{"type":1}', b"{"), frames(b'{"type":"A"', b'{"a":1}', b'{"type":1}', b"{")),
         (b"data: {\ndata: \n\n", b"data: {\ndata: \n\n"),
+        # A line end inside a string is no JSON; a space in its place would be.
+        (b'data: {"type":"A","n":"x\ndata: y"}\n\n', b'data: {"type":"A","n":"x\ndata: y"}\n\n'),
         (b"id: 1\ndata: {x\n\n", b"id: 1\ndata: {x\n\n"),
         (frames(b'{"type":"A","a":NaN}'), frames(b'{"type":"A","a":NaN}')),
         # Payloads are never decoded and encoded again.
@@ -577,18 +579,109 @@ RUN = encode_events(stream("RS r; TS n @s; RF r"))
         b"",
         b"data: hello\r\n\r\ndata: world",
         b'event: delta\r\ndata: {"choices":[]}\r\n\r\n',
-        b'data: {"type":"message_start"}\n\ndata: {"type":"RUN_STARTED"}\r\n\r\n',
         b"data: [DONE]\n\n",
         b": ping\r\n\r\nid: 5\r\n\r\nretry: 5\n\ndata: x\n\n",
         b": ping\r\n\r\n: pong",
         b"\xef\xbb\xbfdata: x\n\n",
+    ],
+)
+@pytest.mark.parametrize("visibility", ["inline", "hidden"])
+async def test_a_sniffed_stream_that_is_not_ag_ui_passes_as_it_comes(stream: bytes, visibility: str, cut: Any) -> None:
+    for filters in [(), (passes,)]:
+        driven = Driven(*filters, visibility=visibility, sniff=True)
+        assert await driven.run(*cut(stream)) == stream
+
+
+@EVERY_CUT
+@pytest.mark.parametrize(
+    "stream", [b'data: {"type":"message_start"}\n\ndata: {"type":"RUN_STARTED"}\r\n\r\n', b"data: {\n\n" + RUN]
+)
+async def test_its_first_event_decides_where_nothing_is_hidden(stream: bytes, cut: Any) -> None:
+    driven = Driven(visibility="inline", sniff=True)
+    assert await driven.run(*cut(stream)) == stream
+
+
+FOREIGN = [
+    b'data: {"choices":[{"delta":{"tool_calls":[{"type":"function"}]}}]}\n\n',
+    b'event: ping\ndata: {"type":"heartbeat"}\n\n',
+    b"data: hello {\ndata: world\n\n",
+    b'data: ["RUN_STARTED"]\n\n',
+    b'data: {"type":["RUN_STARTED"]}\n\n',
+    b": ping\r\n\r\n",
+    b"id: 5\n\n",
+    b"what: {ever\n\n",
+]
+HIDDEN_RUN = encode_events(stream("RS r; RF r"))
+
+
+@EVERY_CUT
+@pytest.mark.parametrize("before", [*FOREIGN, b"".join(FOREIGN), b""])
+@pytest.mark.parametrize("run", [RUN, RUN.removesuffix(b"\n\n"), RUN.replace(b"\n", b"\r\n")], ids=["", "tail", "crlf"])
+async def test_where_subagents_are_hidden_a_sniffed_stream_is_rewritten_from_its_first_event_on(
+    cut: Any, before: bytes, run: bytes
+) -> None:
+    """A heartbeat before the run is not a way around it."""
+    driven = Driven(visibility="hidden", sniff=True)
+    written = await driven.run(*cut(before + run))
+    assert written.endswith(HIDDEN_RUN)
+    passed = written.removesuffix(HIDDEN_RUN).replace(b"\r", b"")
+    assert passed in {before.replace(b"\r", b""), before.replace(b"\r", b"").replace(FOREIGN[-1], b"")}
+
+
+@EVERY_CUT
+@pytest.mark.parametrize(
+    "torn",
+    [
+        b'data: {"type":"TEXT_MESSAGE_START","mess\n\n',
+        b'ta: {"type":"TEXT_MESSAGE_START","subagentRunId":"s"}\n\n',
+        b'data: {"name":"SECRET","subagentRunId":\n\n',
+        b'data: x{"t\\u0079pe":"CUSTOM","name":"SECRET"\n\n',
+        b'data: {"name":"SECRET \xff"}\n\n',
         b"data: {\n\n",
     ],
 )
-async def test_a_sniffed_stream_that_is_no_ag_ui_passes_as_it_comes(stream: bytes, cut: Any) -> None:
-    for filters in [(), (passes,)]:
-        driven = Driven(*filters, visibility="hidden", sniff=True)
-        assert await driven.run(*cut(stream)) == stream
+async def test_where_subagents_are_hidden_a_sniffed_stream_with_a_torn_event_ends(cut: Any, torn: bytes) -> None:
+    driven = Driven(visibility="hidden", sniff=True)
+    written = await driven.run(*cut(FOREIGN[1] + torn + RUN))
+    assert written.replace(b":\n\n", b"") == FOREIGN[1] + frames(MALFORMED)
+
+
+async def test_a_comment_that_holds_an_event_is_blanked_where_subagents_are_hidden() -> None:
+    driven = Driven(visibility="hidden", sniff=True)
+    assert await driven.run(b": ping\n\n: " + SECRETS + b"\n\n", RUN) == b": ping\n\n:\n\n" + HIDDEN_RUN
+
+
+@EVERY_CUT
+async def test_a_stream_of_one_event_without_its_blank_line_is_hidden(cut: Any) -> None:
+    driven = Driven(visibility="hidden", sniff=True)
+    assert await driven.run(*cut(b"data: x\n\ndata: " + SECRETS)) == b"data: x\n\n"
+
+
+async def test_a_run_that_breaks_off_within_its_first_event_leaves_nothing_where_subagents_are_hidden() -> None:
+    driven = Driven(visibility="hidden", sniff=True)
+    await driven.take(b"data: " + SECRETS)
+    await driven.stream.finish(complete=False)
+    assert driven.written == []
+
+
+async def test_where_subagents_are_hidden_a_sniffed_stream_has_the_bound_of_every_other() -> None:
+    driven = Driven(visibility="hidden", sniff=True, limit=100)
+    written = await driven.run(FOREIGN[1], b"data: " + b"x" * 200, b"\n\n", RUN)
+    assert written == FOREIGN[1] + frames(TOO_LARGE)
+
+
+async def test_frames_that_no_chunk_ends_with_leave_within_the_bound_where_subagents_are_hidden() -> None:
+    """What is behind the first that is given out is written anew: the bytes before its chunk's end have left."""
+    driven = Driven(visibility="hidden", sniff=True, limit=100)
+    pieces = [b"data: 0", *(b"\r\n\r\ndata: %d" % number for number in range(1, 50)), b"\r\n\r\n", RUN]
+    for piece in pieces[:20]:
+        await driven.take(piece)
+    assert driven.written
+    for piece in pieces[20:]:
+        await driven.take(piece)
+    await driven.stream.finish()
+    await driven.stream.close()
+    assert b"".join(driven.written) == b"".join(b"data: %d\n\n" % number for number in range(50)) + HIDDEN_RUN
 
 
 @EVERY_CUT
@@ -651,6 +744,27 @@ async def test_a_sniffed_stream_starts_its_filters_with_its_first_event() -> Non
     await driven.stream.feed(RUN)
     assert log == ["started"]
     await driven.stream.close()
+
+
+@pytest.mark.parametrize("visibility", ["inline", "hidden"])
+@EVERY_CUT
+async def test_filters_that_await_read_all_of_a_sniffed_stream(visibility: str, cut: Any) -> None:
+    """The last event without its blank line too."""
+
+    async def without_text(events: Events, _: Context) -> Events:
+        async for event in events:
+            await anyio.lowlevel.checkpoint()
+            if not event.type.startswith("TEXT_"):
+                yield event
+
+    text = encode_events(stream("TC m psst")).removesuffix(b"\n\n")
+    driven = Driven(without_text, visibility=visibility, sniff=True)
+    written = await driven.run(*cut(text))
+    assert written == (text if visibility == "inline" else b"")
+    driven = Driven(without_text, visibility=visibility, sniff=True)
+    assert await driven.run(*cut(b"data: x\n\n")) == b"data: x\n\n"
+    driven = Driven(without_text, visibility=visibility, sniff=True)
+    assert await driven.run(*cut(RUN + text)) == encode_events(stream("RS r; RF r"))
 
 
 async def test_what_is_held_of_a_sniffed_stream_is_bounded() -> None:
@@ -716,3 +830,23 @@ def test_memory_does_not_grow_with_the_events(options: Any) -> None:
 class Nothing(list[bytes]):
     def append(self, _: bytes) -> None:
         pass
+
+
+# What ends a stream behind filters that await, or at its very end.
+
+
+@pytest.mark.parametrize("filters", [(), (passes,)], ids=["synchronous", "awaiting"])
+@pytest.mark.parametrize("tail", [b"\n\n", b""])
+async def test_a_torn_event_ends_a_stream_also_as_its_last(filters: Any, tail: bytes) -> None:
+    driven = Driven(*filters, visibility="hidden")
+    assert await driven.run(frames(A), b"data: {SECRET" + tail) == frames(A, MALFORMED)
+    assert isinstance(driven.stream.failure, MalformedEvent)
+
+
+async def test_a_stream_that_broke_off_behind_a_filter_that_awaits_gives_no_half_event() -> None:
+    driven = Driven(passes)
+    await driven.stream.start()
+    await driven.take(frames(A) + b"data: " + B)
+    await driven.stream.finish(complete=False)
+    await driven.stream.close()
+    assert b"".join(driven.written) == frames(A)

@@ -1,28 +1,31 @@
-"""What events and messages hold, newest first: a row reads what those before it have left."""
+"""What a single event or message holds: members, roles, content parts, values, and whole types that carry a value.
+
+A row belongs here where the event or message itself is enough to tell what an older release cannot read.
+"""
 
 from agui_middleware.downgrades.activities import without_activities
-from agui_middleware.downgrades.binary_parts import modern_media
-from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.binary_parts import binary_parts_as_media, posted_media
+from agui_middleware.downgrades.downgrade import After, Difference, Downgrade
 from agui_middleware.downgrades.empty_state import with_empty_state
 from agui_middleware.downgrades.encrypted_value_types import without_encrypted_value_types
 from agui_middleware.downgrades.encrypted_values import without_encrypted_values
 from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.input_echo import report_input_echo
-from agui_middleware.downgrades.input_lists import with_input_lists
-from agui_middleware.downgrades.interrupts import report_outcomes
-from agui_middleware.downgrades.media_parts import media_as_binary
+from agui_middleware.downgrades.input_lists import with_input_lists, with_required_members
+from agui_middleware.downgrades.interrupts import report_interrupts
+from agui_middleware.downgrades.media_parts import binary_as_media, media_parts_as_binary
 from agui_middleware.downgrades.names import report_names
 from agui_middleware.downgrades.outcomes import readable_outcomes
-from agui_middleware.downgrades.patch_operations import without_unknown_operations
+from agui_middleware.downgrades.patch_operations import without_unknown_patch_operations
 from agui_middleware.downgrades.protocol_version import older_protocol_version, without_protocol_version
 from agui_middleware.downgrades.reasoning_messages import without_reasoning_messages
 from agui_middleware.downgrades.result_parts import join_result_parts
 from agui_middleware.downgrades.results import without_results
-from agui_middleware.downgrades.thinking_events import without_thinking
+from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.downgrades.unknown_members import without_unknown_members
 from agui_middleware.downgrades.user_parts import join_user_parts
 
-HELD: tuple[Downgrade, ...] = (
+CONTENTS: tuple[Downgrade, ...] = (
     Downgrade(
         "protocol-version",
         "1.0.0",
@@ -60,10 +63,11 @@ HELD: tuple[Downgrade, ...] = (
     Downgrade(
         "binary-parts",
         "1.0.0",
-        modern_media,
+        binary_parts_as_media,
         "keeps the content parts from before media had a kind, which 1.0.0 turns into media parts",
         broken_since="0.0.41",
         differences=(Difference.BINARY_HANDLES,),
+        upgrade=posted_media,
     ),
     Downgrade(
         "file-sources",
@@ -77,7 +81,7 @@ HELD: tuple[Downgrade, ...] = (
     Downgrade(
         "patch-operations",
         "1.0.0",
-        without_unknown_operations,
+        without_unknown_patch_operations,
         "ignores a whole patch for one operation that RFC 6902 does not have, which 1.0.0 leaves out",
     ),
     Downgrade(
@@ -101,22 +105,25 @@ HELD: tuple[Downgrade, ...] = (
         with_input_lists,
         "rejects an input echo without `tools` or `context`",
         broken_since="0.0.41",
+        upgrade=with_required_members,
     ),
     Downgrade(
         "interrupts",
         "0.0.54",
-        report_outcomes,
+        report_interrupts,
         "ignores how a run ended",
         loss="that a run waits for an answer, or was cancelled: it reads as success",
+        reports_only=True,
     ),
     Downgrade(
         "media-parts",
         "0.0.49",
-        media_as_binary,
+        media_parts_as_binary,
         "knows media as parts of the type `binary`",
         loss="what a part says about its media, the file name apart",
         broken_since="0.0.41",
         differences=(Difference.MEDIA_AS_BINARY,),
+        upgrade=binary_as_media,
     ),
     Downgrade(
         "names",
@@ -125,6 +132,7 @@ HELD: tuple[Downgrade, ...] = (
         "ignores the name of a text message",
         loss="the name of a text message's speaker",
         differences=(Difference.WITHOUT_NAMES,),
+        reports_only=True,
     ),
     Downgrade(
         "reasoning-messages",
@@ -133,6 +141,12 @@ HELD: tuple[Downgrade, ...] = (
         "rejects messages of the role `reasoning`",
         loss="reasoning that a snapshot or an input echo restates",
         differences=(Difference.WITHOUT_REASONING,),
+        after=(
+            After("runs-after-error", "whether the next run brings messages decides how a failed one ends"),
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+            After("reopened-texts", "a text is recognised by the role of its message"),
+            After("call-parents", "a parent that is no assistant is recognised by the role of its message"),
+        ),
     ),
     Downgrade(
         "encrypted-values",
@@ -141,6 +155,12 @@ HELD: tuple[Downgrade, ...] = (
         "rejects REASONING_ENCRYPTED_VALUE, and keeps no encrypted value",
         loss="values that a model gave the client to keep",
         differences=(Difference.WITHOUT_ENCRYPTED_VALUES,),
+        after=(
+            After(
+                "runs-after-error",
+                "an event between RUN_ERROR and the next RUN_STARTED parts the two, even one that is dropped",
+            ),
+        ),
     ),
     Downgrade(
         "activities",
@@ -149,6 +169,12 @@ HELD: tuple[Downgrade, ...] = (
         "rejects activities, as events and as messages",
         loss="activities",
         differences=(Difference.WITHOUT_ACTIVITIES,),
+        after=(
+            After("activity-texts", "the ids of activities tell which texts are dropped"),
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+            After("call-parents", "a parent that is no assistant is recognised by the role of its message"),
+            After("reopened-texts", "a text is recognised by the role of its message"),
+        ),
     ),
     Downgrade(
         "user-parts",
@@ -157,6 +183,7 @@ HELD: tuple[Downgrade, ...] = (
         "rejects a user message that is a list of content parts",
         loss="all but the text of a user message",
         differences=(Difference.USER_TEXT,),
+        upgrade=posted_media,
     ),
     Downgrade(
         "input-echo",
@@ -165,14 +192,23 @@ HELD: tuple[Downgrade, ...] = (
         "ignores the input echo of a run",
         loss="messages that only an input echo brings",
         differences=(Difference.WITHOUT_ECHO,),
+        reports_only=True,
+        upgrade=with_required_members,
     ),
     Downgrade(
         "thinking-events",
         "0.0.37",
-        without_thinking,
+        without_thinking_events,
         "rejects THINKING_START, and with it all thinking",
         loss="a model's reasoning",
         differences=(Difference.WITHOUT_REASONING,),
+        after=(
+            After(
+                "runs-after-error",
+                "an event between RUN_ERROR and the next RUN_STARTED parts the two, even one that is dropped",
+            ),
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+        ),
     ),
     Downgrade(
         "results",
@@ -181,5 +217,9 @@ HELD: tuple[Downgrade, ...] = (
         "rejects TOOL_CALL_RESULT, or tells the application nothing of it",
         loss="what a tool answered, unless a snapshot restates it",
         differences=(Difference.WITHOUT_RESULTS,),
+        after=(
+            After("lost-parents", "a lost parent is recognised by the role of its message"),
+            After("call-parents", "a parent that is no assistant is recognised by the role of its message"),
+        ),
     ),
 )

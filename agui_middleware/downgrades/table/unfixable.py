@@ -1,8 +1,12 @@
-"""What no rewriting helps: these rows only say what becomes of a shape."""
+"""What no rewriting helps, because the release cannot be told in any way that it reads.
+
+These rows have no filter. They record what becomes of the feature, so that users can be told and tests expect it.
+"""
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
+from agui_middleware.downgrades.result_order import results_behind_calls
 
-LIMITS: tuple[Downgrade, ...] = (
+UNFIXABLE: tuple[Downgrade, ...] = (
     Downgrade(
         "metadata",
         "0.0.59",
@@ -34,6 +38,7 @@ LIMITS: tuple[Downgrade, ...] = (
         "keeps the reasoning that it holds, whatever a snapshot says of it",
         broken_since="0.0.50",
         differences=(Difference.OTHER_REASONING, Difference.RESULTS_LAST),
+        upgrade=results_behind_calls,
     ),
     Downgrade(
         "snapshot-order",
@@ -48,6 +53,7 @@ LIMITS: tuple[Downgrade, ...] = (
         None,
         "appends a tool's result to its messages, wherever its call stands",
         differences=(Difference.RESULTS_LAST,),
+        upgrade=results_behind_calls,
     ),
     Downgrade(
         "part-members",

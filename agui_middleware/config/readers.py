@@ -1,0 +1,50 @@
+"""What the table of SDKs declares: an SDK, and how a range of its versions reads a stream."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agui_middleware.protocol.releases import ClientVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A range of versions of one SDK, from `since` up to the next range. Immutable and hashable.
+
+    - `name`: the SDK's name and the range's first version, as in `ag_ui@0.2.0`: for logs and `x-ag-ui-downgrade`.
+    - `release`: the release of @ag-ui/client whose rows of the downgrades it needs.
+    - `rows`: the names of the rows that it needs besides, of `DOWNGRADES` or `SDK_ROWS`.
+    - `proof`: whether that was measured with the package or read in its source.
+    - `limits`: what no row helps, completing the sentence "the client ..."; empty where nothing is known.
+    - `comments`: whether it reads a stream with SSE comments; where it does not, none is written.
+    - `refused`: why it is not served, completing the same sentence; empty for a reader that is.
+    """
+
+    name: str
+    since: ClientVersion
+    release: ClientVersion
+    rows: tuple[str, ...]
+    proof: Literal["measured", "source"]
+    limits: str = ""
+    comments: bool = True
+    refused: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sdk:
+    """One SDK: its title, the names by which it may be advertised, and its ranges of versions, oldest first.
+
+    `user_agent`: the product that its requests name in `User-Agent`, for SDKs that send a telling one.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    readers: tuple[Reader, ...]
+    user_agent: str = ""
+
+    def reader(self, version: ClientVersion) -> Reader:
+        """The range that `version` counts as."""
+        known = [reader for reader in self.readers if reader.since <= version]
+        return known[-1] if known else self.readers[0]

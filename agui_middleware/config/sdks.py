@@ -1,0 +1,241 @@
+"""The table of SDKs: one row for each range of versions that reads alike.
+
+A new version that reads as its predecessor needs no row. One that reads otherwise gets a row behind it; `rows` names what it
+cannot read besides what the release that it reads `like` cannot.
+"""
+
+from dataclasses import replace
+from typing import Final, Literal
+
+from agui_middleware.config.readers import Reader, Sdk
+from agui_middleware.protocol.releases import ClientVersion
+
+# No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
+_ALL: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
+_ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
+_STRING_MESSAGES: Final = ("five-roles", "user-parts")
+
+
+def _since(
+    version: str,
+    *rows: str,
+    like: str,
+    proof: Literal["measured", "source"] = "source",
+    limits: str = "",
+    comments: bool = True,
+    refused: str = "",
+) -> Reader:
+    parse = ClientVersion.parse
+    return Reader(
+        name=version,
+        since=parse(version),
+        release=parse(like),
+        rows=(*_ALL, *rows),
+        proof=proof,
+        limits=limits,
+        comments=comments,
+        refused=refused,
+    )
+
+
+def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str = "") -> Sdk:
+    named = tuple(replace(reader, name=f"{names[0]}@{reader.since}") for reader in versions)
+    return Sdk(title=title, names=names, readers=named, user_agent=user_agent)
+
+
+_DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
+_RUST: Final = ("interleaving", "no-snapshots")
+_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME)
+_LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
+
+SDKS: Final[tuple[Sdk, ...]] = (
+    _sdk(
+        "Dart",
+        "ag_ui",
+        versions=(
+            _since("0.1.0", like="0.0.40", limits=_LONG_IDS),
+            _since("0.2.0", like="0.0.53", limits=_LONG_IDS),
+        ),
+    ),
+    _sdk(
+        "Kotlin",
+        "kotlin-client",
+        "kotlin-core",
+        "kotlin-tools",
+        "com.ag-ui.community:kotlin-client",
+        "com.ag-ui.community:kotlin-core",
+        "com.ag-ui.community:kotlin-tools",
+        versions=(
+            _since("0.2.1", *_ONE_AT_A_TIME, like="0.0.40"),
+            _since("0.2.4", *_ONE_AT_A_TIME, "five-roles", like="0.0.44"),
+            _since(
+                "0.2.5",
+                "five-roles",
+                like="0.0.44",
+                limits="posts texts that overlapped back cut short, if its stateful agent keeps the history",
+            ),
+            _since("0.4.0", "five-roles", "media-parts", like="0.0.53"),
+            _since("0.4.1", "five-roles", "media-parts", like="0.0.58"),
+        ),
+    ),
+    _sdk(
+        "Go",
+        "github.com/ag-ui-protocol/ag-ui/sdks/community/go",
+        "ag-ui-go",
+        # Pseudo-versions, which begin with the time of the commit: v0.0.0-20260226120000-abcdef123456.
+        versions=(
+            _since("0.0.0-20251010-0", "activities", like="0.0.44"),
+            _since("0.0.0-20251120-0", like="0.0.44"),
+            _since("0.0.0-20260226-0", like="0.0.53"),
+            _since("0.0.0-20260514-0", like="0.0.58"),
+        ),
+    ),
+    _sdk(
+        "Java",
+        "java-client",
+        "com.ag-ui.community:java-client",
+        "com.ag-ui:client",
+        versions=(
+            _since("0.0.1", "declared-members", like="0.0.40"),
+            _since("0.1.0", *_STRING_MESSAGES, "no-input-echo", like="0.0.58"),
+        ),
+    ),
+    _sdk(
+        "Rust (ag-ui)",
+        "ag-ui",
+        "ag-ui-rust",
+        versions=(_since("0.1.0", "several-runs", like="0.0.58"),),
+    ),
+    _sdk(
+        "Rust (ag-ui-client)",
+        "ag-ui-client",
+        versions=(
+            _since(
+                "0.1.0",
+                *_RUST,
+                like="0.0.40",
+                comments=False,
+                refused="reads only UUIDs as ids of threads, runs and messages, and no id is ever changed; where the "
+                "agent gives nothing but UUIDs, name it ag-ui-client-uuids",
+            ),
+        ),
+    ),
+    _sdk(
+        "Rust (ag-ui-client, where all ids are UUIDs)",
+        "ag-ui-client-uuids",
+        versions=(
+            _since(
+                "0.1.0",
+                *_RUST,
+                like="0.0.40",
+                comments=False,
+                limits="loses a tool call whose `parentMessageId` is not its last message",
+            ),
+        ),
+    ),
+    _sdk(
+        ".NET (Microsoft.Agents.AI.AGUI)",
+        "Microsoft.Agents.AI.AGUI",
+        versions=(
+            _since("1.0.0-preview.251105", *_DOTNET, "thinking-events", "no-tool-calls", "no-state", like="0.0.40"),
+            _since("1.0.0-preview.251107", *_DOTNET, "thinking-events", "no-state", like="0.0.40"),
+            _since("1.0.0-preview.251110", *_DOTNET, "thinking-events", like="0.0.40"),
+            _since("1.5.0-0", *_DOTNET, "activities", like="0.0.58"),
+        ),
+    ),
+    _sdk(
+        ".NET (AGUI.Client)",
+        "AGUI.Client",
+        versions=(
+            _since("0.0.3", like="0.0.58", limits="throws at RUN_ERROR"),
+            _since("0.0.4", like="0.0.58"),
+        ),
+    ),
+    _sdk(
+        "C++",
+        "ag-ui-cpp",
+        "AG-UI-CPP-SDK",
+        versions=(_since("1.0.0", *_STRING_MESSAGES, "empty-patches", like="0.0.44"),),
+        user_agent="AG-UI-CPP-SDK",
+    ),
+    _sdk(
+        "Swift",
+        "ag-ui-swift",
+        "AGUISwift",
+        versions=(_since("1.0.0", like="0.0.44"),),
+        user_agent="AGUISwift",
+    ),
+    _sdk(
+        "Python (AGUIChatClient)",
+        "agent-framework-ag-ui",
+        "AGUIChatClient",
+        versions=(
+            _since(
+                "1.0.0",
+                "parallel-calls",
+                like="0.0.58",
+                proof="measured",
+                limits="ignores reasoning, state, activities and snapshots",
+            ),
+        ),
+    ),
+    _sdk(
+        "TanStack",
+        "@tanstack/ai-client",
+        versions=(
+            _since(
+                "0.0.1",
+                *_TANSTACK_STEPS,
+                "no-snapshots",
+                "member-aliases",
+                like="0.0.58",
+                proof="measured",
+                limits="ignores tool results, reasoning, state and activities",
+            ),
+            _since(
+                "0.7.11",
+                *_TANSTACK_STEPS,
+                "no-snapshots",
+                like="0.0.58",
+                proof="measured",
+                limits="ignores state and activities",
+            ),
+            _since(
+                "0.18.6",
+                *_TANSTACK_STEPS,
+                "activity-messages",
+                like="0.0.58",
+                proof="measured",
+                limits="ignores state and activities",
+            ),
+            _since(
+                "0.26.0",
+                "several-runs",
+                "activity-messages",
+                like="0.0.58",
+                proof="measured",
+                limits="ignores state and activities",
+            ),
+            _since(
+                "0.30.0",
+                "activity-messages",
+                like="0.0.58",
+                proof="measured",
+                limits="ignores state and activities",
+            ),
+        ),
+    ),
+    _sdk(
+        "ragas",
+        "ragas",
+        versions=(
+            _since(
+                "0.4.2",
+                *_STRING_MESSAGES,
+                like="0.0.58",
+                proof="measured",
+                limits="ignores state, activities and reasoning",
+            ),
+        ),
+    ),
+)

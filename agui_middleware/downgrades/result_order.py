@@ -1,0 +1,52 @@
+"""Tool results that stand where they arrived, put behind their calls in the conversation that a client posts.
+
+1.0.0 inserts a result behind the message that holds its call, and behind the results that stand there already. A release
+before 0.0.55 appends it, so that texts of other agents may stand between the two; providers of models refuse that.
+"""
+
+from agui_middleware.protocol.posted import Messages, Posted
+
+
+def results_behind_calls(posted: Posted) -> Posted:
+    """Move each tool message behind the results that follow its call. One whose call is not there stays where it is.
+
+    Where several messages hold a call of that id, the result belongs to the last one before it.
+    """
+    messages = posted.messages
+    moved = _misplaced(messages)
+    if not moved:
+        return posted
+    behind: dict[int, Messages] = {}
+    for place, holder in moved.items():
+        behind.setdefault(_end_of_results(messages, holder), []).append(messages[place])
+    after: Messages = []
+    for place, message in enumerate(messages):
+        if place not in moved:
+            after.append(message)
+        after += behind.get(place, ())
+    return posted.with_messages(after)
+
+
+def _misplaced(messages: Messages) -> dict[int, int]:
+    """The places of the results that do not follow their calls, and those of the messages that hold these."""
+    holders: dict[str, list[int]] = {}
+    for place, (head, _) in enumerate(messages):
+        if head.toolCalls:
+            for id in head.calls:
+                holders.setdefault(id, []).append(place)
+    moved = {}
+    for place, (head, _) in enumerate(messages):
+        held_in = holders.get(head.toolCallId or "") if head.role == "tool" else None
+        if held_in:
+            holder = max((other for other in held_in if other < place), default=held_in[0])
+            if not holder < place <= _end_of_results(messages, holder):
+                moved[place] = holder
+    return moved
+
+
+def _end_of_results(messages: Messages, holder: int) -> int:
+    """The place of the last of the tool messages that follow a message; its own where none does."""
+    end = holder
+    while end + 1 < len(messages) and messages[end + 1][0].role == "tool":
+        end += 1
+    return end

@@ -1,0 +1,96 @@
+"""What SDKs other than @ag-ui/client cannot read: one feature, one row of `SDK_ROWS`.
+
+The table of readers names the rows that an SDK needs besides those of the release of @ag-ui/client that it reads like. They
+come behind these, in this order: what is dropped first need not be changed, and members are checked last.
+"""
+
+from agui_middleware.downgrades.sdk.declared_members import only_declared_members
+from agui_middleware.downgrades.sdk.dropped_types import (
+    PASSTHROUGH,
+    SNAPSHOTS,
+    STATE,
+    STEPS,
+    TOOL_CALLS,
+    without_types,
+)
+from agui_middleware.downgrades.sdk.empty_arguments import without_empty_arguments
+from agui_middleware.downgrades.sdk.empty_patches import without_empty_patches
+from agui_middleware.downgrades.sdk.float_timestamps import integer_timestamps
+from agui_middleware.downgrades.sdk.input_echoes import without_input_echoes
+from agui_middleware.downgrades.sdk.member_aliases import with_member_aliases
+from agui_middleware.downgrades.sdk.null_members import without_null_members
+from agui_middleware.downgrades.sdk.parallel_calls import one_call_at_a_time
+from agui_middleware.downgrades.sdk.row import SdkRow
+from agui_middleware.downgrades.sdk.snapshot_roles import without_activity_messages, without_special_messages
+from agui_middleware.downgrades.sdk.start_roles import with_start_roles
+
+__all__ = ["SDK_ROWS", "SdkRow"]
+
+SDK_ROWS: tuple[SdkRow, ...] = (
+    SdkRow(
+        "no-steps",
+        without_types(*STEPS, feature="steps", reason="the client knows no steps"),
+        "ends the run at STEP_STARTED or STEP_FINISHED, or shows an empty thought for it",
+        loss="the steps of a run",
+    ),
+    SdkRow(
+        "no-raw-or-custom",
+        without_types(*PASSTHROUGH, feature="RAW and CUSTOM", reason="the client knows neither RAW nor CUSTOM"),
+        "ends the run at RAW or CUSTOM",
+        loss="RAW and CUSTOM events",
+    ),
+    SdkRow(
+        "no-tool-calls",
+        without_types(*TOOL_CALLS, feature="tool calls", reason="the client knows no tool calls"),
+        "ends the run at TOOL_CALL_START",
+        loss="tool calls and their results",
+    ),
+    SdkRow(
+        "no-state",
+        without_types(*STATE, feature="state", reason="the client knows no state"),
+        "ends the run at STATE_SNAPSHOT or STATE_DELTA",
+        loss="the state of the agent",
+    ),
+    SdkRow(
+        "no-snapshots",
+        without_types(*SNAPSHOTS, feature="snapshots", reason="the client cannot apply MESSAGES_SNAPSHOT"),
+        "ends the run at MESSAGES_SNAPSHOT, or shows none of the messages that it brings",
+        loss="what only a snapshot says of the conversation",
+    ),
+    SdkRow(
+        "no-input-echo",
+        without_input_echoes,
+        "reads the input echo of RUN_STARTED into classes that know neither content parts nor the newer roles",
+        loss="messages that only an input echo brings",
+    ),
+    SdkRow(
+        "activity-messages",
+        without_activity_messages,
+        "makes an empty assistant message of an activity in a snapshot, and posts it back",
+        loss="activities that a snapshot restates",
+    ),
+    SdkRow(
+        "five-roles",
+        without_special_messages,
+        "loses a snapshot that holds an activity or reasoning, or ends the run there",
+        loss="activities and reasoning that a snapshot restates",
+    ),
+    SdkRow(
+        "parallel-calls",
+        one_call_at_a_time,
+        "gives the arguments of parallel tool calls to the last one that started",
+    ),
+    SdkRow("empty-arguments", without_empty_arguments, "rejects TOOL_CALL_ARGS whose `delta` is empty"),
+    SdkRow("empty-patches", without_empty_patches, "ends the run at an ACTIVITY_DELTA without operations"),
+    SdkRow("null-members", without_null_members, "rejects a null where a member may be absent"),
+    SdkRow("start-roles", with_start_roles, "rejects or loses a START without a role"),
+    SdkRow("float-timestamps", integer_timestamps, "rejects or loses an event whose timestamp has a fraction"),
+    SdkRow("member-aliases", with_member_aliases, "reads `toolName` and `error.message` instead of AG-UI's members"),
+    SdkRow(
+        "declared-members",
+        only_declared_members,
+        "loses an event that has a member which its class does not declare",
+        loss="state, RAW, CUSTOM, reasoning, and all members that the classes do not declare",
+    ),
+)
+"""In the order in which a plan applies them."""

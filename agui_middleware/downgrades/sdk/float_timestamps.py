@@ -1,0 +1,30 @@
+"""Timestamps with a fraction.
+
+AG-UI's timestamps are integers, but Python's `time.time() * 1000` is none, and JavaScript cannot tell 1.0 from 1. Kotlin and
+ragas lose every event that has one, so that they see no run at all; Go, .NET and Dart 0.1.0 raise.
+"""
+
+import math
+import re
+from typing import Final
+
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
+from agui_middleware.protocol.event import Event
+
+_FLOAT: Final = re.compile(rb'"timestamp"\s*:\s*-?\d+[.eE]')
+
+
+@per_event(EVERYTHING)
+def integer_timestamps(_: Context) -> Step:
+    """Cut the fraction off."""
+
+    def show(event: Event) -> Event:
+        if _FLOAT.search(event.raw) is None:
+            return event
+        timestamp = event.get("timestamp")  # the match may be inside another member
+        if not isinstance(timestamp, float):
+            return event
+        return event.replace(timestamp=int(timestamp)) if math.isfinite(timestamp) else event.without("timestamp")
+
+    return show

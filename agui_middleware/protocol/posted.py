@@ -1,0 +1,126 @@
+"""A posted RunAgentInput: the conversation that a client sends with a run.
+
+A conversation has hundreds of messages, of which an upgrade changes few. So the members by which messages belong together
+are decoded once for all of them, and the rest of a message only where it changes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import msgspec
+from msgspec import Raw
+
+from agui_middleware.protocol.event import as_id
+from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject
+from agui_middleware.protocol.messages import calls_of
+
+
+class CallHead(msgspec.Struct, gc=False):
+    """What identifies a tool call; `None` where it is absent or not a string."""
+
+    id: str | None = None
+
+
+class MessageHead(msgspec.Struct, gc=False):
+    """What identifies a message and relates it to others; `None` where it is absent or of a wrong type."""
+
+    id: str | None = None
+    role: str | None = None
+    toolCallId: str | None = None
+    toolCalls: list[CallHead] | None = None
+
+    @property
+    def calls(self) -> list[str]:
+        """The ids of its tool calls."""
+        return [call.id for call in self.toolCalls or () if call.id is not None]
+
+
+class _Heads(msgspec.Struct, gc=False):
+    messages: list[MessageHead]
+
+
+Messages = list[tuple[MessageHead, Raw]]
+Edit = Callable[[JsonObject], JsonObject]
+_decode_heads = msgspec.json.Decoder(_Heads).decode
+_decode_head = msgspec.json.Decoder(MessageHead).decode
+
+
+class Posted:
+    """A RunAgentInput and its messages, undecoded. Not to be changed: edits return another one."""
+
+    __slots__ = ("input", "messages")
+
+    input: JsonObject
+    messages: Messages
+
+    def __init__(self, input: JsonObject, messages: Messages) -> None:
+        self.input = input
+        self.messages = messages
+
+    @classmethod
+    def read(cls, body: bytes) -> Self | None:
+        """Read the body of a request; `None` where it is not an object with `threadId`, `runId` and the list `messages`.
+
+        Raises `MalformedEvent` where it is not JSON.
+        """
+        input = JsonObject.of(body)
+        ids, raws = (input.get("threadId"), input.get("runId")), input.get_raw_list("messages")
+        if raws is None or not all(isinstance(id, str) for id in ids):
+            return None
+        try:
+            heads = _decode_heads(body).messages
+        except UNDECODABLE:
+            heads = [head_of(bytes(raw)) for raw in raws]
+        return cls(input, list(zip(heads, raws, strict=True)))
+
+    @property
+    def raw(self) -> bytes:
+        """The whole input as JSON."""
+        return self.input.raw
+
+    def with_members(self, **members: Any) -> Self:
+        """A copy with these members set."""
+        return type(self)(self.input.replace(**members), self.messages)
+
+    def with_messages(self, messages: Iterable[tuple[MessageHead, Raw]]) -> Self:
+        """A copy with these messages."""
+        after = list(messages)
+        return type(self)(self.input.replace(messages=[raw for _, raw in after]), after)
+
+    def edit(self, edit: Edit, *, containing: bytes) -> Self:
+        """Edit the messages in which a word may stand; the same object where nothing changes."""
+        if not self.input.may_contain(containing):
+            return self
+        everywhere = self.input.has_escapes()
+        after = []
+        for head, raw in self.messages:
+            may_change = everywhere or bytes(raw).find(containing) >= 0
+            after.append(edited(raw, edit, head) if may_change else (head, raw))
+        changed = any(new[1] is not old[1] for new, old in zip(after, self.messages, strict=True))
+        return self.with_messages(after) if changed else self
+
+
+def edited(raw: Raw, edit: Edit, head: MessageHead) -> tuple[MessageHead, Raw]:
+    """A message after an edit; what is not an object stays as it is."""
+    before = JsonObject.of(bytes(raw))
+    if before.raw[:1] != b"{":
+        return head, raw
+    after = edit(before)
+    return (head, raw) if after is before else as_message(after)
+
+
+def as_message(message: JsonObject) -> tuple[MessageHead, Raw]:
+    """A new message with its head."""
+    return head_of(message.raw), Raw(message.raw)
+
+
+def head_of(raw: bytes) -> MessageHead:
+    """The head of one message, of any JSON value. Raises `MalformedEvent` where it is not JSON."""
+    try:
+        return _decode_head(raw)
+    except UNDECODABLE:
+        if raw[:1] != b"{":
+            return MessageHead()
+        message = JsonObject.of(raw)
+        id, role, result_of = (as_id(message.get(name)) for name in ("id", "role", "toolCallId"))
+        return MessageHead(id, role, result_of, [CallHead(as_id(call.get("id"))) for call in calls_of(message)])

@@ -1,0 +1,1 @@
+"""The rows that only SDKs other than @ag-ui/client need."""

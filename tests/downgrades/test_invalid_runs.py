@@ -1,0 +1,62 @@
+"""What 1.0.0 rejects is not mended on the way to an older release: the smallest runs that once were."""
+
+import pytest
+
+from agui_middleware import rewrite
+from tests.clients.client import RELEASES
+from tests.downgrades.cases import stream
+from tests.downgrades.minimal import FINISHED, STARTED, StartClient
+from tests.notation import stream as noted
+
+REOPENED = "KS c; KA c {}; KE c; KR c t"
+"""A call that is finished for all releases before 0.0.58."""
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        "KS c; KA c {; KE c; KA c }",
+        "KS c; KE c; KE c",
+        "KS c; KE c; KE c; KS c; KE c",
+        "KS c; KS c; KE c",
+        f"{REOPENED}; KS c; KA c !",
+        f"{REOPENED}; KS c; KS c; KE c; KE c",
+        f"{REOPENED}; KA c !",
+        "KS b; KS c; KE b; KS c; KE c; KE c",
+        "TS n; TS m; TS m; TE n; TE m; TE m",
+        "TS n; TS m; TE m; TC m a; TE n",
+        "TK _ a",
+        "KK c {",
+        "GK _ a",
+        "KK c { a; KK c } b",
+        "KK c { a; KK c } a p",
+        'TK m a role="user"; TK m b role="assistant"',
+        'TK m a role="user"; TK m b name="Ann"',
+        "TK m a; TK m b @s",
+        "TK m a @s; TK n b @t; TK _ c",
+        'TS m role="user"; TS m role="user"; TE m',
+        'TS m role="user"; TS m role="assistant"; TE m',
+        'TS m role="user"; TC m a',
+        "TS m; TC m a; TE m; TC m b",
+        "TS m; TC m a; TE m; TE m",
+        "TS m; TE m; TE m; TS m; TE m",
+        "TS m; TS m; TE m",
+        "TS m; TE m; TS m; TC m a",
+    ],
+)
+def test_a_run_that_is_rejected_stays_rejected(client: StartClient, events: str) -> None:
+    body = stream(STARTED, *noted(events), FINISHED)
+    assert not client("1.0.0").read(body).accepted
+    rewritten = {release: rewrite(body, client=release) for release in RELEASES}
+    changed = [release for release in RELEASES if rewritten[release] != body]
+    assert [release for release in changed if client(release).read(rewritten[release]).accepted] == []
+
+
+def test_a_line_end_inside_a_string_stays_one(client: StartClient) -> None:
+    """Data of two lines: what joins them is a line end, which JSON strings do not hold."""
+    [start, end] = noted("TS m; TE m")
+    torn = b'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a\ndata: b"}\n\n'
+    body = stream(STARTED, start) + torn + stream(end, FINISHED)
+    for release in RELEASES:
+        assert torn in (rewritten := rewrite(body, client=release))
+        assert not client(release).read(rewritten).accepted
