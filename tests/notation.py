@@ -78,19 +78,26 @@ def event(code: str, *words: str) -> Json:
     """One event: its code and its words."""
     type, *names = CODES[code]
     members: Json = {"type": type, **REST.get(code, {})}
-    plain = [word for word in words if ("=" not in word and not word.startswith("@")) or (code == "SNAP")]
-    if code == "SNAP":
-        return members | {"messages": [message(word) for word in plain]}
+    plain = [word for word in words if _is_plain(code, word)]
     members |= {name: word for name, word in zip(names, plain, strict=False) if word != "_"}
-    if echoed := plain[len(names) :]:
-        members["input"] = {"threadId": "t", "runId": members["runId"], "messages": [message(word) for word in echoed]}
+    listed = [message(word) for word in plain[len(names) :]]
+    if code == "SNAP":
+        members["messages"] = listed
+    elif listed:
+        members["input"] = {"threadId": "t", "runId": members["runId"], "messages": listed}
     for word in words:
         if word.startswith("@"):
             members["subagentRunId"] = word[1:]
-        elif "=" in word:
+        elif "=" in word and word not in plain:
             name, _, value = word.partition("=")
             members[name] = json.loads(value)
     return members
+
+
+def _is_plain(code: str, word: str) -> bool:
+    """Whether a word is not `name=json` and not the event's own tag. What answers a call has a `=` too."""
+    listed = code in ("SNAP", "RS") and MESSAGE.fullmatch(word) is not None
+    return listed or not ("=" in word or word.startswith("@"))
 
 
 def message(word: str) -> Json:

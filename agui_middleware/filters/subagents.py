@@ -6,11 +6,12 @@ from functools import partial
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
+from agui_middleware.filters.hiding import listed_members, strip_hidden
 from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
-from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
+from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries, Owner
 from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
-from agui_middleware.protocol.messages import edit_interrupts, edit_messages, edit_object
+from agui_middleware.protocol.messages import edit_interrupts, edit_messages
 from agui_middleware.protocol.ownership import Ownership, Steps
 
 _STEPS = types_that(lambda kind: kind.owner is Owner.STEP)
@@ -32,7 +33,7 @@ class SubagentVisibility(StrEnum):
     - `INLINE`: the shape from before subagents. No lifecycle events and no `subagentRunId` anywhere; a subagent's text
       arrives as the parent's. Its steps go: as the parent's they would collide with an open step of the same name.
     - `HIDDEN`: the parent's own events only, and the run's shared state. A result stays or goes with its call, whoever
-      executed it; interrupts stay, since the client has to answer them.
+      executed it; interrupts stay, since the client has to answer them. `hiding.POLICIES` has the decision for each type.
 
     In both of the latter a chunk that named no entity gets the id that its attribution resolved to, and a tool chunk that
     the client has to reopen its name: a client without the attribution would resolve it differently.
@@ -112,7 +113,7 @@ def hidden(context: Context) -> Step:
         if type in _PLAIN and not chunks.open:
             if owners.take(event):
                 return None
-            return event if event.head.subagentRunId is UNSET else event.untagged()
+            return event if event.head.subagentRunId is UNSET else listed_members(event).untagged()
         if type in ID_OF:
             event = chunks.named(event)
             return None if chunks.ambiguous or owners.take(event) else untag(chunks.shown(event))
@@ -193,38 +194,6 @@ _EDIT: dict[Carries, Callable[..., Event]] = {
     Carries.OUTCOME: edit_interrupts,
 }
 _CARRIED = {str(type): _EDIT[kind.carries] for type, kind in EVENT_KINDS.items() if kind.carries in _EDIT}
-
-
-def strip_hidden(event: Event, owners: Ownership) -> Event:
-    """Take out of an event what is a subagent's: messages, echoed messages and the ids of pending calls.
-
-    Raises `MalformedEvent` for messages in a shape that cannot be searched: hiding fails closed.
-    """
-    kind = EVENT_KINDS.get(event.type)
-    if kind is None or kind.carries is Carries.NOTHING:
-        return event
-    if kind.carries is Carries.OUTCOME:
-        return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
-    holder = event.get_object("input") if kind.carries is Carries.ECHO else event
-    if holder is None:
-        _require(event.get("input") is None, "the input echo is no object")
-    else:
-        messages = holder.get_list("messages")
-        _require(messages is not None or holder.get("messages") is None, "messages are not in a list")
-        _require(all(isinstance(message, JsonObject) for message in messages or ()), "a message is no object")
-    return edit_messages(event, lambda message: None if owners.owns_message(message) else message)
-
-
-def _require(searchable: bool, otherwise: str) -> None:
-    if not searchable:
-        raise MalformedEvent(otherwise)
-
-
-def _visible_calls(outcome: JsonObject, owners: Ownership) -> JsonObject:
-    pending = outcome.get("pendingToolCallIds", UNSET)
-    if not isinstance(pending, list) or not any(map(owners.owns_call, pending)):
-        return outcome
-    return outcome.replace(pendingToolCallIds=[id for id in pending if not owners.owns_call(id)])
 
 
 def _untag_object(value: JsonObject) -> JsonObject:

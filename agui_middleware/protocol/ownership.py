@@ -10,15 +10,17 @@ from collections import Counter
 from typing import Any, Final
 
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
-from agui_middleware.protocol.event_kind import RUN, STEP, Action, Carries, Owner
+from agui_middleware.protocol.event_kind import RUN, STEP, THINKING, THINKING_SPAN, Action, Carries, Owner
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, types_that
 from agui_middleware.protocol.messages import calls_of, messages_of
 
+# They name no entity: see `Thinking`.
+_THINKING: Final = types_that(lambda kind: kind.about in (THINKING, THINKING_SPAN) and kind.owner is not Owner.SUBAGENT)
 # By type of event, the bucket of the entity that it is about, and the member that names the entity, if one does.
 _ENTITY: Final[dict[str, tuple[str, str | None]]] = {
     str(type): (kind.about.bucket, kind.about.id)
     for type, kind in EVENT_KINDS.items()
-    if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None
+    if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None and str(type) not in _THINKING
 }
 _CLAIMS: Final = types_that(lambda kind: kind.owner is Owner.CLAIMS)
 _CHUNKS: Final = types_that(lambda kind: kind.action is Action.ABBREVIATES)
@@ -74,6 +76,36 @@ class Steps:
         self._parents.clear()
 
 
+class Thinking:
+    """Whose THINKING_* events are whose. They name nothing: what a subagent has opened is closed by the next end.
+
+    So the parent's own thinking is dropped while a subagent's is open. Nothing in the stream tells the two apart.
+    """
+
+    def __init__(self) -> None:
+        self._spans = 0  # of subagents, open
+        self._text = False  # whether a subagent has a text open
+
+    def take(self, head: Head) -> bool:
+        """Whether a THINKING_* event is a subagent's."""
+        owned = tagged(head.subagentRunId) or self._spans > 0 or self._text
+        if head.type == "THINKING_START" and owned:
+            self._spans += 1
+            self._text = False
+        elif head.type == "THINKING_END":
+            self._spans = max(self._spans - 1, 0)
+            self._text = False
+        elif head.type == "THINKING_TEXT_MESSAGE_START":
+            self._text = owned
+        elif head.type == "THINKING_TEXT_MESSAGE_END":
+            self._text = False
+        return owned
+
+    def begin_run(self) -> None:
+        """Forget what the last run left open."""
+        self._spans, self._text = 0, False
+
+
 class Ownership:
     """Decides, for each event of a response in order, whether a subagent produced it.
 
@@ -83,7 +115,7 @@ class Ownership:
     `before`: the ownership recorded before the route's own filters, which may drop the events that establish it.
     """
 
-    __slots__ = ("_before", "_open", "_owner", "_steps")
+    __slots__ = ("_before", "_open", "_owner", "_steps", "_thinking")
 
     def __init__(self, before: "Ownership | None" = None) -> None:
         self._before = before
@@ -94,6 +126,7 @@ class Ownership:
         # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
         self._open: dict[tuple[str, Any], bool | None] = {}
         self._steps = Steps()
+        self._thinking = Thinking()
 
     def take(self, event: Event) -> bool:
         """Whether a subagent produced `event`; an entity that it opens is remembered."""
@@ -114,9 +147,15 @@ class Ownership:
         return owned
 
     def owns_message(self, message: JsonObject) -> bool:
-        """Whether a message of a snapshot or an echo is a subagent's; a tool message goes where its call went."""
+        """Whether a message of a snapshot is a subagent's; a tool message goes where its call went."""
         call = self._known("call", as_id(message.get("toolCallId"))) if message.get("role") == "tool" else None
         return tagged(message.get("subagentRunId", UNSET)) if call is None else call
+
+    def owns_echoed(self, message: JsonObject) -> bool:
+        """Whether a message of an input echo is a subagent's: also where it has lost its tag on the way."""
+        role = as_id(message.get("role"))
+        kind = role if role in ("reasoning", "activity") else "message"
+        return self.owns_message(message) or (role != "tool" and self._owns(kind, as_id(message.get("id"))))
 
     def owns_call(self, id: Any) -> bool:
         """Whether a subagent asked for the tool call `id`."""
@@ -125,16 +164,19 @@ class Ownership:
     def reread(self, event: Event) -> None:
         """Learn who owns what from the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's input echo.
 
-        A snapshot decides, for what is open once it closes; an echo tells only what nobody knows yet.
+        A snapshot decides, for what is open once it closes; an echo tells only what nobody knows yet. So does a snapshot
+        that a subagent has tagged, which the protocol does not provide for; what either then names is the subagent's.
         """
-        decides = event.type in _SNAPSHOTS
+        foreign = tagged(event.head.subagentRunId)
+        decides = event.type in _SNAPSHOTS and not foreign
+        owns = self.owns_message if decides else self.owns_echoed
         messages = [message for message in messages_of(event) or () if isinstance(message, JsonObject)]
         for message in messages:  # calls first: they decide whose the tool messages are
-            mine = tagged(message.get("subagentRunId", UNSET))
+            mine = foreign or owns(message)
             for call in calls_of(message):
                 self._learn("call", call.get("id"), mine, decides)
         for message in messages:
-            mine, role = self.owns_message(message), message.get("role")
+            mine, role = foreign or owns(message), message.get("role")
             self._learn("message", message.get("id"), mine, decides)
             if role in ("reasoning", "activity"):
                 self._learn(role, message.get("id"), mine, decides)
@@ -182,12 +224,15 @@ class Ownership:
         head = event.head
         if head.type in _STEPS:
             return self._steps.take(head)
+        if head.type in _THINKING:
+            return self._thinking.take(head)
         if head.type in _ANSWERS:
             return self._answered(head)
         if head.type in _WITH_MESSAGES:
             self.reread(event)
         if head.type in _BEGINS_A_RUN:
             self._steps.begin_run()
+            self._thinking.begin_run()
             self._open.clear()
         if head.type in _OF_A_SUBAGENT:
             return True
@@ -196,10 +241,11 @@ class Ownership:
         return tagged(head.subagentRunId) or self._names_owned(event)
 
     def _answered(self, head: Head) -> bool:
-        """A result belongs to whoever asked, also where the other executed it, and its message with it."""
+        """A result belongs to whoever asked, also where the other executed it, and a message that it begins with it."""
         call = self._known("call", as_id(head.toolCallId))
         owned = tagged(head.subagentRunId) if call is None else call
-        self._assign("message", as_id(head.messageId), owned)
+        if self._known("message", as_id(head.messageId)) is None:
+            self._assign("message", as_id(head.messageId), owned)
         return owned
 
     def _names_owned(self, event: Event) -> bool:

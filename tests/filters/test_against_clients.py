@@ -1,6 +1,7 @@
 """The ready-made filters before real clients, on a run with everything in it and on generated ones."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Sequence
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from agui_middleware import Filter, rewrite
 from agui_middleware.filters.promote import promote_results
 from agui_middleware.filters.reasoning import without_reasoning
+from agui_middleware.filters.redact import redact
 from agui_middleware.filters.tools import allow_tools, deny_tools
 from agui_middleware.testing import decode_events, encode_events
 from tests.clients.client import Client
@@ -143,7 +145,34 @@ def test_generated_runs_end_without_reasoning_and_with_all_else(client: StartCli
     assert told(outcome.messages) == told([message for message in whole.messages if message["role"] != "reasoning"])
 
 
+@settings(max_examples=20)
+@given(events=runs())
+def test_generated_runs_end_the_same_where_all_was_held_back_and_nothing_matched(
+    client: StartClient, events: list[Json]
+) -> None:
+    filtered = rewrite(plain(events), filters=[redact(r"(?s).{1,50}never!", raw_events=True)])
+    whole, outcome = client("1.0.0").read_many([plain(events), filtered])
+    note(filtered.decode("utf-8", "replace"))
+    assert outcome.accepted, outcome.error
+    assert told(outcome.messages) == told(whole.messages)
+    assert json.dumps(outcome.state) == json.dumps(whole.state)
+
+
+@settings(max_examples=20)
+@given(events=runs())
+def test_generated_runs_end_with_all_texts_redacted(client: StartClient, events: list[Json]) -> None:
+    """Of every string, so that what the client has assembled from pieces, patches and snapshots can be compared."""
+    filtered = rewrite(plain(events), filters=[redact("[aeiou]", "")])
+    whole, outcome = client("1.0.0").read_many([plain(events), filtered])
+    note(filtered.decode("utf-8", "replace"))
+    assert outcome.accepted, outcome.error
+    for before, after in zip(whole.messages, outcome.messages, strict=True):
+        if isinstance(before.get("content"), str) and before["role"] != "tool":
+            assert after["content"] == re.sub("[aeiou]", "", before["content"])
+
+
 FILTERS: list[Filter] = [
+    redact("[aeiou]"),
     deny_tools(NAMES[:2]),
     allow_tools(NAMES[:3]),
     without_reasoning,

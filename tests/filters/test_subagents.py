@@ -47,6 +47,10 @@ RULES: dict[str, Rule] = {
     "continuations without a tag go with their opener": Rule(
         "TS n @s; TC n psst; TE n; KS c @s; KA c {}; KE c; GS g @s; GC g hm; GE g", ""
     ),
+    "a result does not take over a message that somebody else has begun": Rule(
+        "KS c; KE c; TS n @s; KR c n; TC n psst; TE n; KS d @s; KE d; TS m; KR d m; TC m hi; TE m",
+        "KS c; KE c; KR c n; TS m; TC m hi; TE m",
+    ),
     "an owner is kept behind the close": Rule("TS n @s; TE n; TS n; TC n more; TE n", ""),
     "an owner is kept across the runs of a stream": Rule(
         "TS n @s; TE n; KS c @s; KE c; RF r; RS q; TS n; TC n more; TE n; KR c t; EV message n", "RF r; RS q"
@@ -180,7 +184,25 @@ RULES: dict[str, Rule] = {
     "the input echo": Rule(
         "RF r; RS q m n@s; TS n; TE n; TS m; TE m", "RF r; RS q m; TS m; TE m", "RF r; RS q m n; TS n; TE n; TS m; TE m"
     ),
-    "an echo tells only what nobody knows": Rule("TS n @s; TE n; RF r; RS q n; TS n; TE n", "RF r; RS q n"),
+    "an echo without the tags decides nothing": Rule(
+        "TS n @s; TE n; GS g @s; GE g; AS a @s; RF r; RS q u:user n g:reasoning a:activity; TS n; TE n; TS u; TE u",
+        "RF r; RS q u:user; TS u; TE u",
+    ),
+    "an echo that puts a subagent's call into a parent's message": Rule(
+        "KS c n @s; KE c; KR c t @s; TS m; TE m; RF r; RS q m+c t=c; KS d m; KE d",
+        "TS m; TE m; RF r; RS q m; KS d m; KE d",
+    ),
+    "an echo in which it stands beside the parent's own": Rule(
+        "KS c n @s; KE c; KS d m; KE d; RF r; RS q m+c+d t=c v=d",
+        "KS d m; KE d; RF r; RS q m+d v=d",
+    ),
+    "a call in a message that has lost its tag is a subagent's too": Rule(
+        "TS n @s; TE n; RF r; RS q u:user n+c t=c; KR c v", "RF r; RS q u:user"
+    ),
+    "what a snapshot gave to the parent, an echo shows": Rule(
+        "TS n @s; TE n; GS g @s; GE g; SNAP n g:reasoning; RF r; RS q n g:reasoning",
+        "SNAP n g:reasoning; RF r; RS q n g:reasoning",
+    ),
     "interrupts stay, without their tag": Rule(
         f"KS c @s; KE c; {INTERRUPT % TAGGED}; RS q",
         f"{INTERRUPT % FREE}; RS q",
@@ -338,13 +360,36 @@ async def test_a_type_from_after_the_protocol_goes_with_the_entity_that_it_is_ab
     assert shown == [*stream("TS m; TE m"), *others]
 
 
-async def test_thinking_is_judged_by_its_opener() -> None:
-    """THINKING_* name no entity: one is open at a time."""
-    types = ("START", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "END")
-    thinking: list[Json] = [{"type": f"THINKING_{type}"} for type in types]
-    tagged = [{**thinking[0], "subagentRunId": "s"}, *thinking[1:]]
-    assert await run_both(tagged) == (thinking, [])
-    assert await run_both(thinking) == (thinking, thinking)
+THINKING_TYPES = ("START", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "END")
+THINKING: list[Json] = [{"type": f"THINKING_{type}"} for type in THINKING_TYPES]
+
+
+def thought(first: int, last: int, *tagged: int) -> list[Json]:
+    """The THINKING_* events from one place to another, those in `tagged` with a tag."""
+    return [
+        {**event, "subagentRunId": "s"} if place in tagged else event
+        for place, event in enumerate(THINKING)
+        if first <= place <= last
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subagents", "left"),
+    [
+        (thought(0, 4, 0), []),
+        (thought(0, 4, 0, 4), []),
+        (thought(0, 0, 0) + THINKING + thought(4, 4), []),
+        (thought(1, 3, 1), []),
+        (thought(1, 2, 1) + thought(1, 3), []),
+        (thought(1, 2, 1) + thought(0, 4), []),
+        (thought(0, 1) + thought(1, 3, 1) + thought(1, 4), thought(0, 1) + thought(1, 4)),
+        (thought(4, 4, 4) + thought(3, 3, 3), []),
+        (thought(0, 1, 0) + stream("RE x; RS q"), stream("RE x; RS q")),
+    ],
+)
+async def test_thinking_is_judged_by_what_a_subagent_has_open(subagents: list[Json], left: list[Json]) -> None:
+    """THINKING_* name no entity. The parent's own, behind it, stay."""
+    assert await run_both([*subagents, *THINKING]) == (untagged([*subagents, *THINKING]), [*left, *THINKING])
 
 
 # The modes.
@@ -392,6 +437,18 @@ def test_events_that_do_not_change_keep_their_bytes() -> None:
 @pytest.mark.parametrize("mode", ["inline", "hidden"])
 def test_what_carries_nothing_of_a_subagents_keeps_its_bytes(event: bytes, mode: str) -> None:
     assert rewrite(b"data: %b\n\n" % event, visibility=mode) == b"data: %b\n\n" % event
+
+
+async def test_an_echo_that_has_lost_its_tags_keeps_a_message_that_says_something_besides_the_call() -> None:
+    events = stream("KS c n @s; KE c; RF r; RS q m+c")
+    silent = {**events[-1], "input": {**events[-1]["input"], "messages": [{**message_of(events[-1]), "content": ""}]}}
+    assert message_of((await run_filter(hidden, events))[-1]) == {"id": "m", "role": "assistant", "content": "hello"}
+    assert (await run_filter(hidden, [*events[:-1], silent]))[-1]["input"]["messages"] == []
+
+
+def message_of(event: Json) -> Json:
+    messages: list[Json] = [dict(message) for message in event["input"]["messages"]]
+    return messages[0]
 
 
 async def test_a_subagents_call_does_not_take_over_the_message_that_the_parent_has_begun() -> None:

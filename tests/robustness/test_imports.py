@@ -33,7 +33,7 @@ for module in sys.argv[1:]:
     changed |= {{module: name for name in before if before[name] != after[name]}}
 print(changed)
 """
-DEPENDENCIES = "import anyio, msgspec, pydantic, pydantic_settings, starlette.routing, click, ag_ui.core"
+DEPENDENCIES = "import anyio, msgspec, pydantic, pydantic_settings, starlette.routing, click, regex, ag_ui.core"
 
 
 def test_importing_has_no_effect() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def hidden(events: list[Json], judge: Callable[[Owners, Json], Owner] | None = None) -> list[Json]:
     """The parent's events, expanded. `judge` tells the owner of an event, None for the parent: `owner_of`."""
     known, lanes, judge = owners(events), Lanes(), judge or owner_of
-    shown = [event for origin in events for event in lanes.expand(origin) if judge(known, event) is None]
+    shown = [_listed(event) for origin in events for event in lanes.expand(origin) if judge(known, event) is None]
     relisted = [_relisted(event, lambda messages: without_subagents(messages, events)) for event in untagged(shown)]
     return [_without_calls(event, known) for event in relisted]
 
@@ -46,6 +46,15 @@ def owner_of(known: Owners, event: Json) -> Owner:
             kinds = {"TEXT": known.message, "REASONING": known.reasoning, "ACTIVITY": known.activity}
             return kinds[type_.split("_")[0]][message]
     return tag
+
+
+def _listed(event: Json) -> Json:
+    """What a subagent sends of the run's state, or for a call of the parent's, without what else it says with it."""
+    if "subagentRunId" not in event:
+        return event
+    gone = {"STATE_SNAPSHOT": {"rawEvent", "metadata"}, "STATE_DELTA": {"rawEvent", "metadata"}}
+    dropped = gone.get(event["type"], {"rawEvent"} if event["type"] == "TOOL_CALL_RESULT" else set())
+    return {name: value for name, value in event.items() if name not in dropped}
 
 
 def _is_lifecycle(event: Json) -> bool:
