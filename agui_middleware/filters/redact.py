@@ -14,6 +14,7 @@ from typing import Final
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.filters.factory import filter_factory
 from agui_middleware.filters.masked_members import mask_members
 from agui_middleware.filters.masking import DocumentMasker, Mask, Masker, PieceMasker
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, as_id
@@ -38,6 +39,7 @@ _ENDS: Final = {
 _ENDS_ALL: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"})
 
 
+@filter_factory
 def redact(
     pattern: str | re.Pattern[str], replacement: str = "…", *, longest: int = 1000, raw_events: bool = False
 ) -> Filter:
