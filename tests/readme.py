@@ -8,8 +8,8 @@ from agui_middleware.filters.hiding import OTHER, POLICIES, Decision, Policy
 from agui_middleware.protocol.releases import ClientVersion
 
 README = Path(__file__).parent.parent / "README.md"
-FILTERS = README.parent / "agui_middleware" / "filters" / "README.md"
 DOWNGRADES_PAGE = README.parent / "agui_middleware" / "downgrades" / "README.md"
+FILTERS = README.parent / "agui_middleware" / "filters" / "README.md"
 _TABLE = re.compile(r"(?<=<!-- downgrades -->\n).*(?=<!-- /downgrades -->)", re.DOTALL)
 _POLICIES = re.compile(r"(?<=<!-- hidden -->\n).*(?=<!-- /hidden -->)", re.DOTALL)
 
@@ -71,5 +71,5 @@ def with_policies(page: str) -> str:
 
 
 if __name__ == "__main__":
-    FILTERS.write_text(with_policies(FILTERS.read_text()))
     DOWNGRADES_PAGE.write_text(with_table(DOWNGRADES_PAGE.read_text()))
+    FILTERS.write_text(with_policies(FILTERS.read_text()))

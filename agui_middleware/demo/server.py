@@ -56,7 +56,11 @@ def make_app(agent: Agent | None = None) -> Starlette:
     """
     run = agent or Sample().run
     endpoint = agent_endpoint(lambda _: run())
-    routes = [Route(path="/agent"), Route(path="/public", visibility="hidden"), Route(path="/unprotected", enabled=False)]
+    routes = [
+        Route(path="/agent"),
+        Route(path="/public", visibility="hidden"),
+        Route(path="/unprotected", enabled=False),
+    ]
     return Starlette(
         routes=[
             *(Endpoint(path, endpoint, methods=["POST"]) for path in ("/agent", "/public", "/unprotected")),

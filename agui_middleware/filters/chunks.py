@@ -26,15 +26,15 @@ _END = {chunk: type_of(entity, Action.CLOSES) for chunk, entity in _ENTITY.items
 async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event, None]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own.
 
+    What 1.0.0 rejects is still rejected: a chunk that contradicts what is open becomes a second START of that, and any
+    other stays as it is.
+
         async def my_filter(events, context):
             async with aclosing(expand_chunks(events, context)) as expanded:
                 async for event in expanded: ...
 
     For filters that look at texts, or that drop events: behind it every message and call has its START and its END, and
     every event of it its id. It is a filter itself, and may stand in a route's `filters`.
-
-    What 1.0.0 rejects is still rejected: a chunk that contradicts what is open becomes a second START of that, and any
-    other stays as it is.
     """
     lanes = Lanes()
     events.skipped = CLOSES_SOME

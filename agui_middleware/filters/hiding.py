@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_kind import Carries
+from agui_middleware.protocol.event_types import EVENT_KINDS, require_every_type
 from agui_middleware.protocol.messages import edit_elements, edit_messages, edit_object
 from agui_middleware.protocol.ownership import Ownership, tagged
 
@@ -96,7 +97,7 @@ POLICIES: Final = MappingProxyType(
 )
 """By event type. `tests/filters/test_hiding.py` holds it against what `hidden` does."""
 
-assert POLICIES.keys() == set(EventType)
+require_every_type(POLICIES, "agui_middleware.filters.hiding.POLICIES")
 
 _LISTED: Final = {type: {"type", "subagentRunId", *policy.listed} for type, policy in POLICIES.items() if policy.listed}
 
@@ -117,13 +118,14 @@ def strip_hidden(event: Event, owners: Ownership) -> Event:
     Raises `MalformedEvent` for messages in a shape that cannot be searched: hiding fails closed.
     """
     event = listed_members(event)
-    match event.type:
-        case "RUN_FINISHED":
+    kind = EVENT_KINDS.get(event.type)
+    match kind and kind.carries:
+        case Carries.OUTCOME:
             return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
-        case "MESSAGES_SNAPSHOT":
+        case Carries.MESSAGES:
             _require_messages(event)
             return edit_messages(event, lambda message: None if owners.owns_message(message) else message)
-        case "RUN_STARTED":
+        case Carries.ECHO:
             echo = event.get_object("input")
             _require(echo is not None or event.get("input") is None, "the input echo is no object")
             if echo is not None:

@@ -59,7 +59,7 @@ class Owner(Enum):
     """
 
     RUN = auto()
-    """The run, whatever the tag: the event is never hidden."""
+    """The run, whatever the tag: the event is not hidden."""
     SUBAGENT = auto()
     """A subagent, whatever the tag: the event only exists for it."""
     TAG = auto()

@@ -94,7 +94,7 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = {
     _T.TOOL_CALL_RESULT:              _Row("0.0.30", CALL,            _A.ANSWERS,     _O.CALL,     _L.TAG,      _C.NOTHING),
     _T.STATE_SNAPSHOT:                _Row("0.0.27", STATE,           _A.REPLACES,    _O.RUN,      _L.TAG,      _C.NOTHING),
     _T.STATE_DELTA:                   _Row("0.0.27", STATE,           _A.PATCHES,     _O.RUN,      _L.TAG,      _C.NOTHING),
-    _T.MESSAGES_SNAPSHOT:             _Row("0.0.27", CONVERSATION,    _A.REPLACES,    _O.RUN,      _L.ALL,      _C.MESSAGES),
+    _T.MESSAGES_SNAPSHOT:             _Row("0.0.27", CONVERSATION,    _A.REPLACES,    _O.TAG,      _L.ALL,      _C.MESSAGES),
     _T.ACTIVITY_SNAPSHOT:             _Row("0.0.41", ACTIVITY,        _A.REPLACES,    _O.CLAIMS,   _L.NONE,     _C.NOTHING),
     _T.ACTIVITY_DELTA:                _Row("0.0.41", ACTIVITY,        _A.PATCHES,     _O.ENTITY,   _L.NONE,     _C.NOTHING),
     _T.RAW:                           _Row("0.0.27", PAYLOAD,         _A.REPORTS,     _O.TAG,      _L.NONE,     _C.NOTHING),

@@ -10,15 +10,17 @@ from collections import Counter
 from typing import Any, Final
 
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
-from agui_middleware.protocol.event_kind import RUN, STEP, Action, Carries, Owner
+from agui_middleware.protocol.event_kind import RUN, STEP, THINKING, THINKING_SPAN, Action, Carries, Owner
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, types_that
 from agui_middleware.protocol.messages import calls_of, messages_of
 
-# By type of event, the bucket of the entity that it is about, and the member that names the entity.
-_ENTITY: Final[dict[str, tuple[str, str]]] = {
+# They name no entity: see `Thinking`.
+_THINKING: Final = types_that(lambda kind: kind.about in (THINKING, THINKING_SPAN) and kind.owner is not Owner.SUBAGENT)
+# By type of event, the bucket of the entity that it is about, and the member that names the entity, if one does.
+_ENTITY: Final[dict[str, tuple[str, str | None]]] = {
     str(type): (kind.about.bucket, kind.about.id)
     for type, kind in EVENT_KINDS.items()
-    if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None and kind.about.id is not None
+    if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None and str(type) not in _THINKING
 }
 _THINKING: Final = types_that(lambda kind: kind.about.bucket is not None and kind.about.id is None)
 _CLAIMS: Final = types_that(lambda kind: kind.owner is Owner.CLAIMS)

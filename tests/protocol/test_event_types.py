@@ -101,7 +101,7 @@ _NOTES: dict[str, dict[str, Any]] = {
 
 
 def _with_note(folder: Path, row: str | None, *, named: bool = True) -> None:
-    """Copy the package to `folder`, with NOTE in the enumeration, with `row` in the table, and in the filter `repair`."""
+    """Copy the package to `folder`, with NOTE in the enumeration, with `row` in the table, and in those of the filters."""
     package = Path(agui_middleware.__file__).parent
     shutil.copytree(package, folder / "agui_middleware", ignore=shutil.ignore_patterns("__pycache__"))
     table = folder / _TABLE
@@ -114,6 +114,8 @@ def _with_note(folder: Path, row: str | None, *, named: bool = True) -> None:
     table.write_text(source)
     repair = folder / "agui_middleware/filters/repair.py"
     repair.write_text(repair.read_text().replace("CUSTOM STEP_STARTED", "NOTE CUSTOM STEP_STARTED"))
+    hiding = folder / "agui_middleware/filters/hiding.py"
+    hiding.write_text(hiding.read_text().replace('"CUSTOM": _OPAQUE', '"CUSTOM": _OPAQUE, "NOTE": _OPAQUE'))
 
 
 def _run(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
