@@ -22,15 +22,13 @@ _ENTITY: Final[dict[str, tuple[str, str | None]]] = {
     for type, kind in EVENT_KINDS.items()
     if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None and str(type) not in _THINKING
 }
-_THINKING: Final = types_that(lambda kind: kind.about.bucket is not None and kind.about.id is None)
 _CLAIMS: Final = types_that(lambda kind: kind.owner is Owner.CLAIMS)
 _CHUNKS: Final = types_that(lambda kind: kind.action is Action.ABBREVIATES)
 _REMEMBERED: Final = frozenset({"call", "activity", "message"})  # of the parent's
 # What makes a message is open from its START to its END.
 _OPENS: Final = types_that(lambda kind: kind.action is Action.OPENS and kind.about.role is not None)
 _CLOSES: Final = types_that(lambda kind: kind.action is Action.CLOSES and kind.about.role is not None)
-# A snapshot that a subagent has tagged is not the run's: it could give the parent what is the subagent's.
-_OF_THE_RUN: Final = types_that(lambda kind: kind.owner is Owner.RUN and kind.carries is not Carries.MESSAGES)
+_OF_THE_RUN: Final = types_that(lambda kind: kind.owner is Owner.RUN)
 _OF_A_SUBAGENT: Final = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
 _STEPS: Final = types_that(lambda kind: kind.owner is Owner.STEP)
 _ANSWERS: Final = types_that(lambda kind: kind.owner is Owner.CALL)
