@@ -1,13 +1,14 @@
 """Comments in a response that would else be silent: proxies and load balancers cut streams that are idle."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import anyio
-from anyio.abc import TaskGroup
 
-logger: logging.Logger = logging.getLogger("agui_middleware")
+logger: logging.Logger = logging.getLogger("agui_middleware.request")
 
 COMMENT: Final = b":\n\n"
 
@@ -22,12 +23,11 @@ Sleep = Callable[[float], Awaitable[None]]
 class KeepAlive:
     """Calls `ping` whenever nothing was written for `seconds`. Whoever writes sets `wrote`.
 
-    The task that waits is started by `start`, once there is a stream to keep alive, so that other responses have none. `run`
-    is its parent. Nothing of that is seen by the app: it stays in its own task, and `run` raises what the app raised and not
-    the exception group of a task group.
+    The task that waits is started by `start`, once there is a stream to keep alive, so that other responses have none, and
+    `run` ends it. Nothing of that is seen by the app: it stays in its own task, and `run` raises what the app raised.
     """
 
-    __slots__ = ("_ping", "_scope", "_seconds", "_sleep", "_tasks", "wrote")
+    __slots__ = ("_ping", "_seconds", "_sleep", "_start_task", "_task", "wrote")
 
     def __init__(self, seconds: float, ping: Callable[[], Awaitable[bool]], sleep: Sleep) -> None:
         """`ping` returns whether there may be another one. `seconds` of 0 turn it off."""
@@ -35,25 +35,48 @@ class KeepAlive:
         self._seconds = seconds
         self._ping = ping
         self._sleep = sleep
-        self._tasks: TaskGroup | None = None
-        self._scope: anyio.CancelScope | None = None
+        self._start_task: Callable[[], None] | None = None  # only while `run` can end the task
+        self._task: asyncio.Task[None] | None = None
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Await `work()`, and end the task with it. Raises what `work` raises, cancellation included."""
         if not self._seconds:
             await work()
             return
+        if not _on_asyncio():
+            await self._run_on_trio(work)
+            return
+        # No task group: it costs every request as much as two hundred tokens, and most answer without a stream.
+        self._start_task = self._start_on_asyncio
+        try:
+            await work()
+        finally:
+            self._start_task = None
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait([self._task])
+
+    def start(self) -> None:
+        """The response is a stream, and its start was sent. Without effect where `run` is over: an app may have left a task
+        behind.
+        """
+        if self._start_task is not None:
+            self._start_task()
+
+    def _start_on_asyncio(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._watch())
+
+    async def _run_on_trio(self, work: Callable[[], Awaitable[None]]) -> None:
         failure: BaseException | None = None
         try:
-            async with anyio.create_task_group() as self._tasks:
+            async with anyio.create_task_group() as tasks:
+                self._start_task = partial(tasks.start_soon, self._watch)
                 try:
                     await work()
                 except BaseException as error:  # kept from the group, which would wrap it
                     failure = error
-                # The group itself is not cancelled: on asyncio that would cancel this task too.
-                self._tasks = None
-                if self._scope is not None:
-                    self._scope.cancel()
+                self._start_task = None
+                tasks.cancel_scope.cancel()
         finally:
             try:
                 if failure is not None:  # also where this task is cancelled (again) while the group ends
@@ -61,25 +84,16 @@ class KeepAlive:
             finally:
                 failure = None  # its traceback has this frame: a circle, which would keep the app's generators alive
 
-    def start(self) -> None:
-        """The response is a stream, and its start was sent. Without effect where `run` is over: an app may have left a task
-        behind.
-        """
-        if self._tasks is not None:
-            self._scope = anyio.CancelScope()
-            self._tasks.start_soon(self._watch, self._scope)
-
-    async def _watch(self, scope: anyio.CancelScope) -> None:
-        with scope:
-            silent = 0
-            while True:
-                await self._sleep(self._seconds / CHECKS)
-                silent = 0 if self.wrote else silent + 1
-                self.wrote = False
-                if silent >= CHECKS:
-                    if not await self._pinged():
-                        return
-                    silent, self.wrote = 0, False  # the comment is the last that was written
+    async def _watch(self) -> None:
+        silent = 0
+        while True:
+            await self._sleep(self._seconds / CHECKS)
+            silent = 0 if self.wrote else silent + 1
+            self.wrote = False
+            if silent >= CHECKS:
+                if not await self._pinged():
+                    return
+                silent, self.wrote = 0, False  # the comment is the last that was written
 
     async def _pinged(self) -> bool:
         """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""
@@ -90,3 +104,11 @@ class KeepAlive:
         except Exception:
             logger.exception("a keep-alive comment could not be sent; no more are sent in this response")
             return False
+
+
+def _on_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
