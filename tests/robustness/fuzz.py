@@ -83,7 +83,7 @@ def _middleware(visibility: Any, client: Any) -> Any:
     from agui_middleware import AGUIMiddleware, Route, Settings
 
     route = Route(path="/", methods=["GET"], visibility=visibility, client=client)
-    return AGUIMiddleware(_app, Settings(routes=[route], warn=False, max_event_bytes=1000))
+    return AGUIMiddleware(_app, Settings(routes=[route], warn=False, max_event_bytes=1000, keep_alive=0))
 
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:
