@@ -79,7 +79,7 @@ def wrap(app: ASGIApp, config: Path | None) -> AGUIMiddleware:
 
 
 def why_no_settings(error: ValueError) -> str:
-    """What is wrong with settings, where `Settings` raised `error`: a line for each field, or one for a file or a variable."""
+    """What is wrong with settings, where `Settings` raised `error`: a line per field, or one for a file or a variable."""
     if isinstance(error, ValidationError):
         return "\n".join(_described(detail) for detail in error.errors())
     return str(error)
