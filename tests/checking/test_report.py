@@ -52,6 +52,9 @@ def told(findings: list[Finding]) -> list[tuple[int, str]]:
         ("SNAP m; TS m @s; TE m", "1.0.0", [(2, "malformed")]),
         ("SNAP messages={}", "1.0.0", [(1, "malformed")]),
         ("SNAP messages=[1]", "1.0.0", [(1, "malformed")]),
+        ('SNAP messages=[{"id":"u","role":"user","content":"hi"}]', "1.0.0", []),
+        # 1.0.0 leaves out a part whose source it does not know.
+        ('SNAP messages=[{"id":"u","role":"user","content":[{"type":"image","source":{"type":"?"}}]}]', "1.0.0", []),
     ],
 )
 async def test_what_is_refused_is_told_with_its_place(
