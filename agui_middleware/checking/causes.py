@@ -37,9 +37,7 @@ class Evidence(NamedTuple):
 
 
 def causes(evidence: Evidence) -> list[Cause]:
-    """The causes that explain some of the findings; none where there is no finding."""
-    if not evidence.findings:
-        return []
+    """The causes that apply to a recording in which something was found."""
     return [cause for applies, cause in _CAUSES if applies(evidence)]
 
 

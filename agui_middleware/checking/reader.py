@@ -2,7 +2,7 @@
 
 import json
 from functools import cached_property
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -10,7 +10,7 @@ from agui_middleware.checking.client_chunks import ClientChunks
 from agui_middleware.checking.kinds import FIRST_THAT_SKIPS, MISSING, SAFE_INTEGER, Fault
 from agui_middleware.checking.schemas import first_fault, schemas_of
 from agui_middleware.checking.sequence import Refusal, Sequence, named, printable
-from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.releases import ClientVersion
 
 READS_THINKING: Final = (ClientVersion(0, 0, 45), ClientVersion(1, 0, 0))
@@ -38,28 +38,23 @@ class Received:
     @cached_property
     def plain(self) -> dict[str, Any]:
         """Its members as JavaScript has them: every number is a float."""
-        raw = self.event.raw
         try:
-            return _loads(raw)  # type: ignore[no-any-return]  # one object, as `Event.parse` has seen
+            return _loads(self.event.raw)  # type: ignore[no-any-return]  # one object, as `Event.parse` has seen
         except RecursionError:
-            return {name: _shallow(value) for name, value in self.event.members().items()}
+            return {name: _shallow(value) for name, value in Event.parse(self.event.raw).members().items()}
 
 
-def _shallow(value: Any) -> Any:
+def _shallow(value: Raw) -> Any:
     """A member; of one that is nested past the interpreter's limit, only whether it is an object or a list."""
-    raw = bytes(value) if isinstance(value, Raw) else b"null"
+    raw = bytes(value)
     try:
         return _loads(raw)
     except RecursionError:
-        return {} if raw.lstrip()[:1] == b"{" else []
+        return {} if raw.startswith(b"{") else []
 
 
 def _loads(raw: bytes) -> Any:
-    return json.loads(raw.decode("utf-8", "replace"), parse_int=float, parse_constant=_refuse)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise MalformedEvent(f"{constant} is not JSON")
+    return json.loads(raw.decode("utf-8", "replace"), parse_int=float)
 
 
 class Reader:

@@ -74,10 +74,15 @@ def wrap(app: ASGIApp, config: Path | None) -> AGUIMiddleware:
     """`app` behind the middleware. Raises `click.UsageError` that names each wrong setting, and what it allows."""
     try:
         return AGUIMiddleware(app, Settings.load(config))
-    except ValidationError as error:
-        raise click.UsageError("\n".join(_described(detail) for detail in error.errors())) from None
-    except ValueError as error:  # `SettingsError` included
-        raise click.UsageError(str(error)) from None
+    except ValueError as error:
+        raise click.UsageError(why_no_settings(error)) from None
+
+
+def why_no_settings(error: ValueError) -> str:
+    """What is wrong with settings, where `Settings` raised `error`: a line per field, or one for a file or a variable."""
+    if isinstance(error, ValidationError):
+        return "\n".join(_described(detail) for detail in error.errors())
+    return str(error)
 
 
 def _described(detail: ErrorDetails) -> str:

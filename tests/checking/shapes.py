@@ -1,4 +1,4 @@
-"""Small streams with one fault each: all faults of a member of each event type, and all ways to break the order.
+"""Small streams with one fault each: faults of each member of each event type, and all ways to break the order.
 
 A name tells the fault: `TEXT_MESSAGE_START.role=null`, `order: a text ends twice`.
 """
@@ -222,10 +222,14 @@ THINKING = {
 }
 
 WRONG: Json = {"null": None, "a number": 1.5, "a string": "?", "empty": "", "a list": [], "an object": {}, "true": True}
+_OTHERS = [kind for kind in WRONG if kind != "null"]
 
 
-def shapes() -> dict[str, list[Json]]:
-    """All of them by name; the streams whose events are all in order are among them."""
+def shapes(*, every_fault: bool = False) -> dict[str, list[Json]]:
+    """The streams by name; those whose events are all in order are among them.
+
+    Each member is missing, null, and of one other wrong kind, the kinds taking turns; or of each, with `every_fault`.
+    """
     found = {f"order: {name}": stream(text) for name, text in ORDERS.items()}
     found |= {f"order: {name}": _thinking(types) for name, types in THINKING.items()}
     found["type=unknown"] = [*stream("RS r; STATE"), {"type": "NOTE"}, *stream("RF r")]
@@ -233,7 +237,7 @@ def shapes() -> dict[str, list[Json]]:
     found["title=null"] = _thinking("START END", title=None)
     found["title=1"] = _thinking("START END", title=1)
     for before, whole, behind in WHOLE:
-        for name, changed in _faulty(whole):
+        for name, changed in _faulty(whole, every_fault):
             found.setdefault(f"{whole['type']}{name}", [*stream(before), changed, *stream(behind)])
     return found
 
@@ -244,15 +248,15 @@ def _thinking(types: str, **members: object) -> list[Json]:
     return [*stream("RS r; STATE"), *thinking, *stream("RF r")]
 
 
-def _faulty(whole: Json) -> Iterator[tuple[str, Json]]:
-    """The event as it is, with each of its members, to any depth, missing and of each wrong kind; then with one more."""
+def _faulty(whole: Json, every_fault: bool) -> Iterator[tuple[str, Json]]:
+    """The event as it is, with each of its members, to any depth, missing and of wrong kinds; then with one more."""
     yield f": {json.dumps(whole, sort_keys=True)}", whole
-    for path in _paths(whole):
+    for turn, path in enumerate(_paths(whole)):
         if path != ("type",):
             name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
             yield f"{name} missing", _with(whole, path, _missing)
-            for kind, value in WRONG.items():
-                yield f"{name}={kind}", _with(whole, path, value)
+            for kind in WRONG if every_fault else ("null", _OTHERS[turn % len(_OTHERS)]):
+                yield f"{name}={kind}", _with(whole, path, WRONG[kind])
     for path in [(), *_paths(whole)]:
         if isinstance(_at(whole, path), dict):
             yield f"{path} has one more", _with(whole, (*path, "more"), 1)

@@ -11,6 +11,7 @@ from agui_middleware.testing import encode_events
 from tests.notation import stream
 
 SUBAGENT = encode_events(stream("RS r; SUB+ s; TS m @s; TE m; SUB- s; RF r"))
+NULL = "RS r; TS m timestamp=null; TE m; RF r"
 PLAIN = encode_events(stream("RS r; TS m; TC m hi; TE m; RF r"))
 
 
@@ -74,7 +75,7 @@ def test_what_the_middleware_cannot_help_with_is_refused_behind_it_too() -> None
 
 
 def test_the_usual_cause_is_named_with_what_helps() -> None:
-    nulls = text("1.0.0", encode_events(stream("RS r timestamp=null; RF r")))
+    nulls = text("1.0.0", encode_events(stream(NULL)))
     assert "Usual causes:\n  null-members: optional members" in nulls
     assert f"    What helps: the filter {REPAIR}; or " in nulls
     assert f"It does with the filter {REPAIR} on the route.\n" in nulls
@@ -115,7 +116,7 @@ def test_json_says_the_same() -> None:
 
 
 def test_json_of_causes_and_of_a_stream_that_is_read() -> None:
-    report = json.loads(text("1.0.0", encode_events(stream("RS r timestamp=null; RF r")), "--json"))
+    report = json.loads(text("1.0.0", encode_events(stream(NULL)), "--json"))
     assert (report["helped"], report["remedies"]) == (False, [REPAIR])
     assert [cause.keys() for cause in report["causes"]] == [{"name", "text", "cure"}]
     read = json.loads(text("current", PLAIN, "--json"))

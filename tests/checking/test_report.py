@@ -43,6 +43,18 @@ def told(findings: list[Finding]) -> list[tuple[int, str]]:
         ("CUSTOM x", "0.0.30", [(2, "unchanged-runs")]),
         ('TS m; TC m _ delta=""; TE m', "0.0.49", [(2, "empty-deltas")]),
         ('KS c; KE c; KR c t content=[{"type":"text","text":"a"}]', "0.0.59", [(3, "result-parts")]),
+        # 1.0.0 compares what a chunk repeats with what the first one had, and makes a content event of a bare `rawEvent`.
+        ('TK m a role="assistant"; TK m b role="user"', "0.0.59", []),
+        ('TK m a role="assistant"; TK m b role="user"', "1.0.0", [(2, "malformed")]),
+        ("TK m a @s; TE m; TK m rawEvent=1", "0.0.59", [(4, "malformed")]),
+        ("TK m a @s; TE m; TK m rawEvent=1", "1.0.0", [(3, "malformed"), (4, "malformed")]),
+        ("SNAP m:wizard; TS m @s; TE m", "1.0.0", []),  # a message of an unknown role is left out, and owns nothing
+        ("SNAP m; TS m @s; TE m", "1.0.0", [(2, "malformed")]),
+        ("SNAP messages={}", "1.0.0", [(1, "malformed")]),
+        ("SNAP messages=[1]", "1.0.0", [(1, "malformed")]),
+        ('SNAP messages=[{"id":"u","role":"user","content":"hi"}]', "1.0.0", []),
+        # 1.0.0 leaves out a part whose source it does not know.
+        ('SNAP messages=[{"id":"u","role":"user","content":[{"type":"image","source":{"type":"?"}}]}]', "1.0.0", []),
     ],
 )
 async def test_what_is_refused_is_told_with_its_place(
@@ -152,6 +164,99 @@ async def test_what_is_not_an_event_is_rejected_where_it_is(recording: bytes, pl
     assert reason in found.reason
 
 
+@pytest.mark.parametrize(
+    ("part", "fault"),
+    [
+        ('"data":"aGk=","mimeType":"image/png"', ""),
+        ('"data":"","url":"u","mimeType":"image/png"', ""),
+        ('"data":3,"mimeType":"image/png"', "`messages[0].content[0].data` is the number 3; it takes a string"),
+        ('"data":3', ""),  # a part without a MIME type is left out
+        ('"mimeType":"image/png"', ""),
+    ],
+)
+async def test_1_0_0_turns_binary_parts_into_media_parts_or_leaves_them_out(part: str, fault: str) -> None:
+    snapshot = f'SNAP messages=[{{"id":"u","role":"user","content":[{{"type":"binary",{part}}}]}}]'
+    refused = (await report_on(RUN % snapshot, "1.0.0")).refused
+    assert (len(refused), fault in "".join(one.reason for one in refused)) == (bool(fault), True)
+
+
+DEEP = {"{": '{"a":' * 20_000 + "1" + "}" * 20_000, "[": "[" * 20_000 + "]" * 20_000}
+
+
+def deep(opens: str, fault: str = "") -> bytes:
+    """A text whose raw event is nested deeper than Python's parser goes."""
+    begin, text, end = (
+        encode_events(stream("RS r; SUB+ s")),
+        b'"messageId":"m"',
+        encode_events(stream("TE m; SUB- s; RF r")),
+    )
+    members = f'"role":"assistant","subagentRunId":"s"{fault},"rawEvent":{DEEP[opens]}'
+    return begin + b'data: {"type":"TEXT_MESSAGE_START",%b,%b}\n\n' % (text, members.encode()) + end
+
+
+@pytest.mark.parametrize("opens", DEEP)
+async def test_a_deep_value_is_read_as_far_as_it_matters(opens: str) -> None:
+    assert (await check(deep(opens), None)).verdict is Verdict.READ
+    assert told((await check(deep(opens, ',"name":3'), None)).refused)[0] == (2, "malformed")
+    as_metadata = (await check(deep(opens).replace(b"rawEvent", b"metadata"), None)).refused
+    assert told(as_metadata)[:1] == ([] if opens == "{" else [(2, "malformed")])
+
+
+@pytest.mark.parametrize("opens", DEEP)
+async def test_a_deep_value_is_read_in_what_the_middleware_changed(opens: str) -> None:
+    """It took all members that the middleware had written anew for null."""
+    report = await check(deep(opens), ClientVersion(0, 0, 58))
+    assert (report.verdict, report.helped) == (Verdict.REFUSED, True)
+
+
+async def test_1_0_0_bounds_a_frame() -> None:
+    """10 MiB, in UTF-16 units of the frame."""
+    frame = b'data: {"type":"CUSTOM","name":"x","value":"%b"}'
+    within = 10 * 2**20 - len(frame) + len("%b")
+    for length, refused in ((within, []), (within + 1, [(1, "framing")])):
+        recording = encode_events(stream("RS r")) + frame % (b"a" * length) + b"\n\n" + encode_events(stream("RF r"))
+        assert told((await check(recording, ClientVersion(1, 0, 0))).refused) == refused
+        assert told((await check(recording, ClientVersion(0, 0, 59))).refused) == []
+
+
+REASONING = "SPAN+ g; GS g; GC g hm; GE g; SPAN- g; %s; TE m"  # the last event, which nothing opened, is refused
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "release", "dropped"),
+    [
+        ("SNAP a", "0.0.45", True),
+        ("SNAP a", "0.0.50", False),
+        ("SNAP g:reasoning", "0.0.45", False),
+        ("SNAP h:reasoning", "0.0.56", False),
+        ("SNAP h:reasoning", "0.0.57", True),
+        ("SNAP a", "1.0.0", False),
+        ("SNAP h:reasoning", "1.0.0", True),
+        ("SNAP h:reasoning", "2.0.0", True),
+    ],
+)
+async def test_a_snapshot_that_drops_reasoning_is_named(snapshot: str, release: str, dropped: bool) -> None:
+    report = await report_on(RUN % REASONING % snapshot, release)
+    assert report.verdict is Verdict.REFUSED
+    assert ("dropped-reasoning" in [cause.name for cause in report.causes]) == dropped
+
+
+@pytest.mark.parametrize(
+    ("recording", "release", "cause"),
+    [
+        (EVENTS.replace(b"\n", b"\r"), "1.0.0", "crlf"),
+        (EVENTS + b"data: [DONE]\n\n", "1.0.0", "done"),
+        (b"event: ping\ndata: now\n\n" + EVENTS, "1.0.0", "pings"),
+        (EVENTS.replace(b"data: ", b"data:"), "0.0.42", "space"),
+        (EVENTS.replace(b"threadId", b"thread_id"), "1.0.0", "snake-case"),
+        (encode_events(stream('RS r; GS g role="assistant"; GE g; RF r')), "1.0.0", "reasoning-role"),
+        (EVENTS.replace(b'"assistant"', b'"assistant","timestamp":null'), "1.0.0", "null-members"),
+    ],
+)
+async def test_a_usual_cause_is_named_alone(recording: bytes, release: str, cause: str) -> None:
+    assert [one.name for one in (await check(recording, ClientVersion.parse(release))).causes] == [cause]
+
+
 async def test_a_recording_without_an_event_has_no_events() -> None:
     assert (await check(b"", None)).events == 0
     assert (await check(b"data: hello\n\n", ClientVersion(0, 0, 58))).events == 0
@@ -169,7 +274,7 @@ UNNAMED = {
 def test_every_row_of_the_table_is_named_for_some_shape_or_known_not_to_be() -> None:
     """A new row needs a shape, or a line above."""
     named = {*MISREAD_AS_CHANGED, "chunks"}
-    for events in shapes().values():
+    for events in shapes(every_fault=True).values():
         stream = [Received(Event.parse(json.dumps(event).encode())) for event in events]
         for release in ("0.0.27", "0.0.36", "0.0.45", "0.0.57", "0.0.58", "0.0.59"):
             reader = Reader(ClientVersion.parse(release))

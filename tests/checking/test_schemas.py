@@ -101,3 +101,10 @@ def test_the_table_has_the_schemas_of_the_release(release: ClientVersion, theirs
 def test_every_event_type_has_a_schema_and_each_version_in_it_is_a_release() -> None:
     assert EVENTS.keys() == set(EventType)
     assert versions_of(EVENTS.values()) <= set(RELEASES)
+
+
+def test_a_kind_that_differs_between_releases_judges_nothing_before_it_is_settled() -> None:
+    kind = kinds.Since("1.0.0", kinds.STRING, kinds.NUMBER)
+    with pytest.raises(NotImplementedError):
+        kind.fault("a", "name")
+    assert kind.at(ClientVersion(1, 0, 0)).fault("a", "name") is None

@@ -39,9 +39,10 @@ async def verdicts(release: str, cases: Sequence[Case] = CASES) -> dict[str, Ver
 
 @pytest.mark.parametrize("release", GROUPS)
 async def test_refused_is_what_the_release_rejects_and_nothing_else(release: str) -> None:
-    """The letters of the corpus were measured on the release."""
-    refused = {case.name for case in CASES if case.name != NDJSON and await refused_by(release, case)}
-    assert refused == {case.name for case in CASES if case.letters[release] == "X"} - {NDJSON}
+    """The letters of the corpus were measured on the release. `test_shapes` compares all of them, without a report."""
+    cases = CASES if settings.get_current_profile_name() == "thorough" else CASES[::4]
+    refused = {case.name for case in cases if case.name != NDJSON and await refused_by(release, case)}
+    assert refused == {case.name for case in cases if case.letters[release] == "X"} - {NDJSON}
 
 
 # A patch of operations that nobody knows beside one that cannot be applied: ignored whole, or in two steps.

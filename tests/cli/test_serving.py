@@ -117,8 +117,7 @@ def test_wrong_words_say_what_is_allowed(folder: Path, words: tuple[str, ...], s
         ),
         (
             'default_client = "new"',
-            "default_client: expected 'current', a release of @ag-ui/client, such as '0.0.58' (in wrong.toml); "
-            "the value is 'new'",
+            "or an SDK, such as 'ag_ui@0.2.0' (in wrong.toml); the value is 'new'",
         ),
         (
             "max_event_bytes = 0\nother = 1",

@@ -5,11 +5,12 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from agui_middleware.cli import cli
 from agui_middleware.cli.demo import listen
@@ -79,3 +80,47 @@ def test_it_says_what_it_needs_without_its_extra(monkeypatch: pytest.MonkeyPatch
     result = CliRunner().invoke(cli, ["demo", "--no-open"])
     assert result.exit_code == 1
     assert "pip install 'agui-middleware[demo]'" in result.output
+
+
+def demo(**environment: str) -> Result:
+    return CliRunner().invoke(cli, ["demo", "--no-open"], env=environment)
+
+
+@pytest.mark.parametrize("file", ["agui_middleware.toml", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "content",
+    [b"routes = ", b"tool = 7", b"[tool.agui_middleware]\nunknown = 1", b"unknown = 1", b"name = '\xff'"],
+)
+def test_it_reads_no_settings_of_the_project_in_which_it_is_started(
+    ran: list[Any], file: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with a traceback where a file there was broken."""
+    (tmp_path / file).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    result = demo()
+    assert (result.exit_code, len(ran)) == (0, 1), result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("DEFAULT_CLIENT", "new", "default_client: expected 'current', a release of @ag-ui/client, such as '0.0.58', "),
+        (
+            "MAX_EVENT_BYTES",
+            "0",
+            "max_event_bytes: Input should be greater than 0 (in AGUI_MIDDLEWARE_MAX_EVENT_BYTES)",
+        ),
+        ("ROUTES", "[", 'error parsing value for field "routes"'),
+        (
+            "CLIENT",
+            "0.0.58",
+            "the environment variable AGUI_MIDDLEWARE_CLIENT is unknown; allowed: AGUI_MIDDLEWARE_ROUTES,",
+        ),
+    ],
+)
+def test_a_wrong_variable_is_named_in_one_line(ran: list[Any], name: str, value: str, said: str) -> None:
+    """It ended with a traceback, behind the address of a page that was never served."""
+    result = demo(**{f"AGUI_MIDDLEWARE_{name}": value})
+    assert (result.exit_code, ran, result.stdout) == (1, [], "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"Error: {said}"), line
