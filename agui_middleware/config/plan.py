@@ -43,7 +43,7 @@ class Plan(NamedTuple):
 
     @property
     def header_value(self) -> str | None:
-        """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for. Every SDK has rows of its own."""
+        """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
         rows = downgrades_for(self.client)
         if not rows and self.reader is None:
             return None
