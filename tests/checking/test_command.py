@@ -130,7 +130,7 @@ class TestOtherSdks:
     def test_the_text_says_how_one_is_judged(self) -> None:
         told = text("ag_ui@0.2.0", PLAIN)
         assert told.startswith(
-            "ag_ui@0.2.0 is judged as @ag-ui/client 0.0.53, which it reads like, and by the rows of its own"
+            "ag_ui@0.2.0 is judged as @ag-ui/client 0.0.53, which it reads like, and by its own rows"
         )
         assert "\n\nag_ui@0.2.0 reads this stream of 5 events as it is.\n" in told
 
