@@ -11,7 +11,7 @@ from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.protocol.releases import ClientVersion
 
 # No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
-_ALL: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
+EVERY_SDK: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
@@ -30,7 +30,7 @@ def _since(
         name=version,
         since=parse(version),
         release=parse(like),
-        rows=(*_ALL, *rows),
+        rows=(*EVERY_SDK, *rows),
         proof=proof,
         limits=limits,
         comments=comments,
