@@ -3,14 +3,18 @@
 import re
 from pathlib import Path
 
-from agui_middleware.downgrades import DOWNGRADES, Downgrade
+from agui_middleware.config.readers import Reader, Sdk
+from agui_middleware.config.sdks import EVERY_SDK, SDKS
+from agui_middleware.downgrades import DOWNGRADES, Downgrade, SdkRow, downgrades_for, sdk_rows
 from agui_middleware.filters.hiding import OTHER, POLICIES, Decision, Policy
 from agui_middleware.protocol.releases import ClientVersion
 
 README = Path(__file__).parent.parent / "README.md"
 DOWNGRADES_PAGE = README.parent / "agui_middleware" / "downgrades" / "README.md"
 FILTERS = README.parent / "agui_middleware" / "filters" / "README.md"
+CONFIG = README.parent / "agui_middleware" / "config" / "README.md"
 _TABLE = re.compile(r"(?<=<!-- downgrades -->\n).*(?=<!-- /downgrades -->)", re.DOTALL)
+_READERS = re.compile(r"(?<=<!-- readers -->\n).*(?=<!-- /readers -->)", re.DOTALL)
 _POLICIES = re.compile(r"(?<=<!-- hidden -->\n).*(?=<!-- /hidden -->)", re.DOTALL)
 
 
@@ -70,6 +74,42 @@ def with_policies(page: str) -> str:
     return _POLICIES.sub(lambda _: table, page)
 
 
+def readers_table() -> str:
+    """The SDKs besides @ag-ui/client in Markdown: a line for each range of versions."""
+    head = "| SDK | named as | versions | reads like | rewritten besides | loses besides | proof |\n"
+    lines = [_reader_line(sdk, reader, versions) for sdk in SDKS for reader, versions in sdk.ranges()]
+    return head + "|---" * 7 + "|\n" + "".join(lines)
+
+
+def _reader_line(sdk: Sdk, reader: Reader, versions: str) -> str:
+    names = ", ".join(f"`{name}`" for name in sdk.names)
+    agent = f"; User-Agent `{sdk.user_agent}`" if sdk.user_agent else ""
+    start = f"| {sdk.title} | {names}{agent} | {versions} |"
+    if reader.refused:
+        return f"{start} not served | | it {reader.refused} | {_PROOFS[reader.proof]} |\n"
+    own = [row for row in _own_rows(reader) if row.name not in EVERY_SDK]
+    rewritten = ", ".join(row.name for row in own) or "nothing"
+    losses = [row.loss for row in own if row.loss] + ([f"it {reader.limits}"] if reader.limits else [])
+    comments = "" if reader.comments else ", comments"
+    lost = "; ".join(losses) or "nothing"
+    return f"{start} {reader.release} | {rewritten}{comments} | {lost} | {_PROOFS[reader.proof]} |\n"
+
+
+_PROOFS = {"measured": "measured", "source": "from source"}
+
+
+def _own_rows(reader: Reader) -> list[Downgrade | SdkRow]:
+    of_releases = [row for row in downgrades_for(reader.release, reader.rows) if row.name in reader.rows]
+    return [*of_releases, *sdk_rows(reader.rows)]
+
+
+def with_readers(page: str) -> str:
+    """The page of the configuration with the table as it should be."""
+    table = readers_table()
+    return _READERS.sub(lambda _: table, page)
+
+
 if __name__ == "__main__":
+    CONFIG.write_text(with_readers(CONFIG.read_text()))
     DOWNGRADES_PAGE.write_text(with_table(DOWNGRADES_PAGE.read_text()))
     FILTERS.write_text(with_policies(FILTERS.read_text()))

@@ -21,7 +21,7 @@ from agui_middleware.cli import cli
 from examples.agent import run
 from tests.clients.client import HERE as CLIENTS
 from tests.clients.client import Client
-from tests.readme import DOWNGRADES_PAGE, README, with_table
+from tests.readme import CONFIG, DOWNGRADES_PAGE, README, with_readers, with_table
 
 ROOT = README.parent
 INPUT = {"threadId": "t", "runId": "r", "state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
@@ -46,6 +46,12 @@ def test_the_page_on_downgrades_has_the_table_of_the_rows() -> None:
     page = DOWNGRADES_PAGE.read_text()
     assert "| encrypted-value-types |" in page
     assert page == with_table(page)
+
+
+def test_the_page_on_configuration_has_the_table_of_the_sdks() -> None:
+    page = CONFIG.read_text()
+    assert "| Dart | `ag_ui` | before 0.2.0 | 0.0.40 |" in page
+    assert page == with_readers(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

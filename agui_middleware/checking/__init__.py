@@ -1,4 +1,4 @@
-"""What a recorded stream is to a release of @ag-ui/client, with the middleware and without."""
+"""What a recorded stream is to a client, with the middleware and without."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,17 @@ from typing import Final
 
 from agui_middleware.checking.causes import REPAIR, Cause, Evidence, causes
 from agui_middleware.checking.effect import Effect, effect
-from agui_middleware.checking.misreadings import misreadings
+from agui_middleware.checking.misreadings import misreadings, sdk_misreadings
 from agui_middleware.checking.recorded import Finding, Framing, Item, framing, is_ndjson, items_in
 from agui_middleware.checking.refusals import MALFORMED, refusals
+from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.plan import make_plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.repair import repair
 from agui_middleware.protocol.errors import WIRE_FAULTS, run_error
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.releases import ClientVersion, nearest_release
+from agui_middleware.protocol.releases import ClientVersion
 
 __all__ = ["Cause", "Finding", "Report", "Verdict", "check"]
 
@@ -36,7 +38,7 @@ class Report:
     """What `check` found."""
 
     client: ClientVersion | None
-    """The known release that the one asked for counts as; `None`: one that is newer than all of them."""
+    """The known release that the one asked for counts as, or that the SDK reads like; `None`: one newer than all of them."""
     events: int
     refused: list[Finding]
     """What the release refuses, the first event of each kind, in order: the run ends at the first."""
@@ -52,6 +54,8 @@ class Report:
     """Filters with which it would, where it does not: `package.module:name`."""
     causes: list[Cause] = field(default_factory=list)
     """Usual causes of what was found."""
+    reader: Reader | None = None
+    """The SDK that was asked for, which is judged as `client`, and by the rows of its own; `None`: @ag-ui/client."""
 
     @property
     def verdict(self) -> Verdict:
@@ -59,51 +63,54 @@ class Report:
         return Verdict.REFUSED if self.refused else Verdict.MISREAD if self.misread else Verdict.READ
 
 
-async def check(recording: bytes, client: ClientVersion | None, visibility: str = "auto") -> Report:
+async def check(recording: bytes, client: ClientVersion | Reader | None, visibility: str = "auto") -> Report:
     """What `client` makes of a recording, and what the middleware does with the `visibility` of a route.
 
     A recording is a stream of Server-Sent Events, or one JSON object a line. A release refuses what it rejects while it
     decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Not reported is
-    what an old release merely does not keep, such as metadata.
+    what an old release merely does not keep, such as metadata. Another SDK is judged as the release that it reads like; what
+    its own rows change counts as misread besides.
 
     Raises `ValueError` for a `visibility` that is none. A recording without an event gives a report of 0 events.
     """
-    client = None if client is None else nearest_release(client)
-    stream = _Stream(recording, client, visibility)
+    stream = _Stream(recording, counts_as(client), visibility)
     refused, misread = await stream.findings()
-    report = Report(client, len(stream.events), refused, misread, *await stream.effect())
+    report = Report(stream.client, len(stream.events), refused, misread, *await stream.effect(), reader=stream.reader)
     if report.verdict is Verdict.READ:
         return report
     helped = await stream.helps(report.effect)
     remedies = [] if helped else [name for name, remedy in REMEDIES.items() if await stream.helped_by(remedy)]
-    found = causes(Evidence(recording, stream.items, [*refused, *misread], client))
+    found = causes(Evidence(recording, stream.items, [*refused, *misread], stream.client))
     return replace(report, helped=helped, remedies=remedies, causes=found)
 
 
 class _Stream:
-    """One recording, for one release."""
+    """One recording, for one known client."""
 
-    def __init__(self, recording: bytes, client: ClientVersion | None, visibility: str) -> None:
+    def __init__(self, recording: bytes, client: ClientVersion | Reader | None, visibility: str) -> None:
         self.items = items_in(recording)
         self.events = [item.event for item in self.items if item.event is not None]
-        self._client = client
+        self.reader = client if isinstance(client, Reader) else None
+        self.client = client.release if isinstance(client, Reader) else client
         self._visibility = visibility
         framed = not is_ndjson(recording)
-        self._framing = framing(recording, client, self.items) if framed else _of_lines(self.items)
+        self._framing = framing(recording, self.client, self.items) if framed else _of_lines(self.items)
 
     async def findings(self) -> tuple[list[Finding], list[Finding]]:
         """What the release refuses, and what it misreads, in order."""
         read = [item for item in self.items if item.event is not None and item.place not in self._framing.unread]
         places = [item.place for item in read]
         events = [item.event for item in read if item.event is not None]
-        refused = [f._replace(place=places[f.place]) for f in await refusals(events, self._client)]
-        misread = [f._replace(place=places[f.place]) for f in await misreadings(events, self._client)]
+        refused = [f._replace(place=places[f.place]) for f in await refusals(events, self.client)]
+        misread = [f._replace(place=places[f.place]) for f in await self._misreadings(events)]
         return _in_order([*self._framing.refused, *refused]), _in_order([*self._framing.misread, *misread])
 
     async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
         """What the middleware makes of the stream, or the RUN_ERROR with which it ends the run."""
         try:
-            return await effect(self.events, make_plan(self._client, self._visibility, filters=filters)), None
+            return await effect(
+                self.events, make_plan(self.reader or self.client, self._visibility, filters=filters)
+            ), None
         except WIRE_FAULTS as error:
             return None, run_error(error)
 
@@ -113,7 +120,11 @@ class _Stream:
         """
         if made is None or any(item.fails for item in self.items):
             return False
-        return not await refusals(made.events, self._client) and not await misreadings(made.events, self._client)
+        return not await refusals(made.events, self.client) and not await self._misreadings(made.events)
+
+    async def _misreadings(self, events: Sequence[Event]) -> list[Finding]:
+        own = [] if self.reader is None else await sdk_misreadings(events, self.reader)
+        return [*await misreadings(events, self.client), *own]
 
     async def helped_by(self, remedy: Filter) -> bool:
         """Whether it does with one filter more."""

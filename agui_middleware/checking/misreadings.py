@@ -6,8 +6,10 @@ from typing import Final
 from agui_middleware.checking.misread_chunks import Piece, expanded, first_misplaced
 from agui_middleware.checking.reader import READS_THINKING
 from agui_middleware.checking.recorded import Finding
-from agui_middleware.downgrades import Downgrade, downgrades_for
-from agui_middleware.filters.contract import Context
+from agui_middleware.config.readers import Reader
+from agui_middleware.downgrades import Downgrade, SdkRow, downgrades_for, sdk_rows
+from agui_middleware.filters.contract import Context, Filter
+from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.releases import ClientVersion
@@ -53,10 +55,36 @@ async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> 
     return sorted(found, key=lambda finding: finding.place)
 
 
+async def sdk_misreadings(events: Sequence[Event], reader: Reader) -> list[Finding]:
+    """What another SDK does not read besides what its release does not: the first event that each of its own rows changes.
+
+    The rows are written for an SDK as a whole, to be safe: its decoder may read some of what they change.
+    """
+    pieces = await expanded(events, reader.release)
+    of_releases = [row for row in downgrades_for(reader.release, reader.rows) if row.name in reader.rows]
+    found = []
+    chunk = next((place for place, event in enumerate(events) if event.type in ID_OF), None)
+    if chunk is not None:
+        found.append(Finding(chunk, events[chunk], "chunks", "loses chunks, as most SDKs do", None))
+    rows: list[Downgrade | SdkRow] = [*of_releases, *sdk_rows(reader.rows)]
+    for row in rows:
+        place = None if row.filter is None else await _first_changed(pieces, row.filter, reader.release)
+        if place is not None:
+            found.append(Finding(place, events[place], row.name, row.symptom, None))
+    return sorted(found, key=lambda finding: finding.place)
+
+
 async def _first_misread(pieces: Sequence[Piece], row: Downgrade, client: ClientVersion) -> int | None:
     types = MISREAD_AS_CHANGED.get(row.name)
     if types is None or row.filter is None or (row.name == "thinking" and client in READS_THINKING):
         return None
-    left = await run_filters([piece.event for piece in pieces], compose(row.filter), Context(client))
+    return await _first_changed(pieces, row.filter, client, types)
+
+
+async def _first_changed(
+    pieces: Sequence[Piece], filter: Filter, client: ClientVersion, types: frozenset[str] = _ALL
+) -> int | None:
+    """The place of the first event of `types` that a filter changes."""
+    left = await run_filters([piece.event for piece in pieces], compose(filter), Context(client))
     changed = (p.place for p, out in zip(pieces, left, strict=False) if out != [p.event] and p.event.type in types)
     return next(changed, None)

@@ -16,6 +16,7 @@ def as_members(report: Report) -> dict[str, Any]:
     effect = report.effect
     return {
         "client": None if report.client is None else str(report.client),
+        "reader": None if report.reader is None else report.reader.name,
         "verdict": report.verdict,
         "events": report.events,
         "refused": [_finding_members(finding) for finding in report.refused],
@@ -45,6 +46,12 @@ def _finding_members(finding: Finding) -> dict[str, Any]:
 def as_text(report: Report) -> Iterator[str]:
     """The lines of the text."""
     name = _client_name(report)
+    if report.reader is not None:
+        yield (
+            f"{report.reader} is judged as @ag-ui/client {report.client}, which it reads like, and by its own rows: "
+            "what they change is reported as misread, though its decoder may read some of it."
+        )
+        yield ""
     as_is = " as it is" if report.verdict is Verdict.READ else ""
     yield f"{name} {_VERBS[report.verdict]} this stream of {_counted(report.events, 'event')}{as_is}."
     if report.refused:
@@ -69,6 +76,8 @@ def as_text(report: Report) -> Iterator[str]:
 
 
 def _client_name(report: Report) -> str:
+    if report.reader is not None:
+        return report.reader.name
     if report.client is None:
         return f"The newest release, @ag-ui/client {RELEASES[-1]},"
     return f"@ag-ui/client {report.client}"

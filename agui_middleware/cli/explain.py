@@ -5,39 +5,109 @@ from collections.abc import Iterator
 import click
 
 from agui_middleware.cli.parameters import Release
-from agui_middleware.downgrades import Downgrade, downgrades_for
+from agui_middleware.config.readers import Reader
+from agui_middleware.config.sdks import SDKS
+from agui_middleware.downgrades import Downgrade, SdkRow, downgrades_for, sdk_rows
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.protocol.releases import UPCOMING, ClientVersion, nearest_release
 
 
+def _list_and_exit(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo("\n".join(_list_lines()))
+        ctx.exit()
+
+
 @click.command()
-@click.argument("release", type=Release())
-def explain(release: ClientVersion | None) -> None:
-    """Print what is changed for RELEASE of @ag-ui/client, and why."""
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_and_exit,
+    help="List the SDKs besides @ag-ui/client, and exit.",
+)
+@click.argument("client", type=Release(), metavar="CLIENT")
+def explain(client: ClientVersion | Reader | None) -> None:
+    """Print what is changed for CLIENT, and why.
+
+    CLIENT is a release of @ag-ui/client, such as 0.0.58, or another SDK and its version, such as ag_ui@0.2.0.
+    """
+    lines = _reader_lines(client) if isinstance(client, Reader) else _release_lines(client)
+    click.echo("\n".join(lines))
+
+
+def _list_lines() -> Iterator[str]:
+    for sdk in SDKS:
+        yield f"{sdk.title}, named as {', '.join(sdk.names)}"
+        for reader, versions in sdk.ranges():
+            yield f"  {versions}: " + (f"not served: it {reader.refused}" if reader.refused else _summary(reader))
+
+
+def _summary(reader: Reader) -> str:
+    return f"reads like @ag-ui/client {reader.release} ({_PROOFS[reader.proof]})"
+
+
+_PROOFS = {"measured": "measured with the package", "source": "read in its source"}
+
+
+def _release_lines(release: ClientVersion | None) -> Iterator[str]:
     client = None if release is None else nearest_release(release)
-    rows = downgrades_for(client)
     if client is None:
-        click.echo(f"A client of {UPCOMING[-1]} or newer reads everything: nothing is changed.")
+        yield f"A client of {UPCOMING[-1]} or newer reads everything: nothing is changed."
         return
     counts_as = "" if client == release else f", which counts as {client}"
-    rewritten = sum(row.rewrites for row in rows)
+    rows = downgrades_for(client)
+    yield f"@ag-ui/client {release}{counts_as}: {_counted(rows)}"
+    yield from _rows_lines(rows)
+    yield from _guard_lines(client)
+
+
+def _reader_lines(reader: Reader) -> Iterator[str]:
+    rows = downgrades_for(reader.release, reader.rows)
+    besides = sdk_rows(reader.rows)
+    yield f"{reader} {_summary(reader)}: {_counted((*rows, *besides))}"
+    if reader.limits:
+        yield f"No rewriting helps where it {reader.limits}."
+    yield from _rows_lines(rows, reader.rows)
+    for row in besides:
+        yield f"\n{row.name} (for this SDK)"
+        yield f"  Such a client {row.symptom}."
+        yield f"  {_lost(row)}"
+    yield from _guard_lines(reader.release)
+    if not reader.comments:
+        yield "\nNo comment is written to keep the stream alive: the client takes it for an error."
+
+
+def _counted(rows: tuple[Downgrade | SdkRow, ...]) -> str:
+    rewritten = sum(isinstance(row, SdkRow) or row.rewrites for row in rows)
     left = f" {len(rows) - rewritten} more cannot be." if rewritten < len(rows) else ""
-    click.echo(f"@ag-ui/client {release}{counts_as}: {rewritten} features are rewritten, in this order.{left}")
+    return f"{rewritten} features are rewritten, in this order.{left}"
+
+
+def _rows_lines(rows: tuple[Downgrade, ...], besides: tuple[str, ...] = ()) -> Iterator[str]:
+    names = {row.name for row in rows}
     for row in rows:
-        click.echo(f"\n{row.name} (read from {row.fixed_in} on)")
-        for line in _lines(row, {row.name for row in rows}):
-            click.echo(f"  {line}")
-    if client < TOLERANT:
-        click.echo(f"\nEvent types that {client} does not know are dropped. A release before {TOLERANT} rejects them.")
+        yield f"\n{row.name} ({'for this SDK' if row.name in besides else f'read from {row.fixed_in} on'})"
+        yield from (f"  {line}" for line in _row_lines(row, names))
 
 
-def _lines(row: Downgrade, names: set[str]) -> Iterator[str]:
+def _row_lines(row: Downgrade, names: set[str]) -> Iterator[str]:
     yield f"A release before {row.fixed_in} {row.symptom}."
     if not row.rewrites:
         yield "No rewriting helps: the stream stays as it is."
-    yield f"Lost: {row.loss}." if row.loss else "Nothing is lost."
+    yield _lost(row)
     for difference in row.differences:
         yield f"The conversation ends {difference}."
     for other in row.after:
         if other.row in names:
             yield f"After {other.row}: {other.reason}."
+
+
+def _lost(row: Downgrade | SdkRow) -> str:
+    return f"Lost: {row.loss}." if row.loss else "Nothing is lost."
+
+
+def _guard_lines(client: ClientVersion) -> Iterator[str]:
+    if client < TOLERANT:
+        yield f"\nEvent types that {client} does not know are dropped. A release before {TOLERANT} rejects them."

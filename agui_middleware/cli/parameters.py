@@ -1,34 +1,45 @@
-"""What several commands take: a release of @ag-ui/client, and a filter."""
+"""What several commands take: a client, and a filter."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from agui_middleware.config.named_clients import RefusedClient, parse_client
+from agui_middleware.config.readers import Reader
 from agui_middleware.config.references import imported
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
 from agui_middleware.protocol.releases import ClientVersion
 
 if TYPE_CHECKING:  # generic in the newest click only
-    ReleaseType = click.ParamType[ClientVersion | None]
+    ReleaseType = click.ParamType[ClientVersion | Reader | None]
     FilterType = click.ParamType[Filter]
 else:
     ReleaseType = FilterType = click.ParamType
 
 
 class Release(ReleaseType):
-    """A release of @ag-ui/client, or `current`."""
+    """A release of @ag-ui/client, another SDK and its version, or `current`."""
 
     name = "release"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ClientVersion | None:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ClientVersion | Reader | None:
         """`None` for `current`."""
-        if value == "current" or isinstance(value, ClientVersion):
+        if value == "current" or isinstance(value, ClientVersion | Reader):
             return None if value == "current" else value
         try:
-            return ClientVersion.parse(value)
+            return parse_client(value)
+        except RefusedClient as refused:
+            self.fail(str(refused), param, ctx)
         except ValueError:
-            self.fail(f"{value!r} is neither 'current' nor a release of @ag-ui/client, such as 0.0.58", param, ctx)
+            self.fail(
+                f"{value!r} is neither 'current' nor a release of @ag-ui/client, such as 0.0.58, nor an SDK and its "
+                "version, such as ag_ui@0.2.0; `agui-middleware explain --list` lists the SDKs",
+                param,
+                ctx,
+            )
 
 
 class Importable(FilterType):

@@ -9,6 +9,7 @@ import click
 
 from agui_middleware.cli.parameters import Importable, Release
 from agui_middleware.cli.streams import Input, standard_streams
+from agui_middleware.config.readers import Reader
 from agui_middleware.filters import Filter, SubagentVisibility
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.recording import rewrite as rewrite_stream
@@ -20,7 +21,11 @@ _CHUNK = 64 * 1024
 @click.command()
 @click.argument("file", type=Input(), default="-")
 @click.option(
-    "--client", type=Release(), default="current", show_default=True, help="The release that is to read the stream."
+    "--client",
+    type=Release(),
+    default="current",
+    show_default=True,
+    help="The release of @ag-ui/client that is to read the stream, or another SDK, such as ag_ui@0.2.0.",
 )
 @click.option(
     "--visibility",
@@ -36,7 +41,9 @@ _CHUNK = 64 * 1024
     multiple=True,
     help="A filter, also looked up in the working directory; may be repeated.",
 )
-def rewrite(file: IO[bytes], client: ClientVersion | None, visibility: str, filters: tuple[Filter, ...]) -> None:
+def rewrite(
+    file: IO[bytes], client: ClientVersion | Reader | None, visibility: str, filters: tuple[Filter, ...]
+) -> None:
     """Rewrite the stream in FILE, by default standard input, as the middleware would.
 
     Events are written as they come, so it works in a pipe: curl -N ... | agui-middleware rewrite --client 0.0.58

@@ -43,9 +43,9 @@ class Plan(NamedTuple):
 
     @property
     def header_value(self) -> str | None:
-        """The value of `x-ag-ui-downgrade`; `None` where the client's release changes nothing."""
+        """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
         rows = downgrades_for(self.client)
-        if not rows:
+        if not rows and self.reader is None:
             return None
         return f"client={self.reader or self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
 

@@ -1,5 +1,6 @@
 """What the table of SDKs declares: an SDK, and how a range of its versions reads a stream."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,3 +49,15 @@ class Sdk:
         """The range that `version` counts as."""
         known = [reader for reader in self.readers if reader.since <= version]
         return known[-1] if known else self.readers[0]
+
+    def ranges(self) -> Iterator[tuple[Reader, str]]:
+        """Each range of versions, with its words: `before 0.2.0`, `0.2.0 up to 0.3.0`, `from 0.3.0 on`, `all`."""
+        first = self.readers[0]
+        for reader, following in zip(self.readers, [*self.readers[1:], None], strict=True):
+            if following is None:
+                yield reader, "all" if reader is first else f"from {reader.since} on"
+            else:
+                yield (
+                    reader,
+                    f"before {following.since}" if reader is first else f"{reader.since} up to {following.since}",
+                )

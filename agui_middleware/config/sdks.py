@@ -11,7 +11,7 @@ from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.protocol.releases import ClientVersion
 
 # No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
-_ALL: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
+EVERY_SDK: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
@@ -30,7 +30,7 @@ def _since(
         name=version,
         since=parse(version),
         release=parse(like),
-        rows=(*_ALL, *rows),
+        rows=(*EVERY_SDK, *rows),
         proof=proof,
         limits=limits,
         comments=comments,
@@ -53,7 +53,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "Dart",
         "ag_ui",
         versions=(
-            _since("0.1.0", like="0.0.40", limits=_LONG_IDS),
+            _since("0.1.0", "no-input-echo", like="0.0.40", limits=_LONG_IDS),
             _since("0.2.0", like="0.0.53", limits=_LONG_IDS),
         ),
     ),
@@ -97,7 +97,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui:client",
         versions=(
             _since("0.0.1", "declared-members", like="0.0.40"),
-            _since("0.1.0", *_STRING_MESSAGES, "no-input-echo", like="0.0.58"),
+            _since("0.1.0", *_STRING_MESSAGES, "no-input-echo", "null-states", like="0.0.58"),
         ),
     ),
     _sdk(
@@ -155,7 +155,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "C++",
         "ag-ui-cpp",
         "AG-UI-CPP-SDK",
-        versions=(_since("1.0.0", *_STRING_MESSAGES, "empty-patches", like="0.0.44"),),
+        versions=(_since("1.0.0", *_STRING_MESSAGES, "empty-patches", "null-states", like="0.0.44"),),
         user_agent="AG-UI-CPP-SDK",
     ),
     _sdk(

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.downgrades import SUBAGENTS, downgrades_for
+from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, downgrades_for, sdk_rows
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Loss
@@ -15,7 +15,7 @@ class Reason(NamedTuple):
     """Why a filter is in a plan."""
 
     name: str
-    """That of the row of the downgrades, `visibility` or `unknown-types`."""
+    """That of the row of the downgrades or of an SDK, `visibility` or `unknown-types`."""
     why: str
     since: str | None = None
     """The first release of @ag-ui/client that is served without it, if any is."""
@@ -30,13 +30,17 @@ ENDED = Reason("ended", "The run was ended: nothing that could not be read may l
 
 def reasons(plan: Plan, visibility: str) -> list[Reason]:
     """The reason of each filter of a plan that `make_plan` made for `visibility`, in order."""
-    rows = {row.filter: row for row in downgrades_for(plan.client) if row.filter is not None}
+    own = () if plan.reader is None else plan.reader.rows
+    declared: list[Downgrade | SdkRow] = [*downgrades_for(plan.client, own), *sdk_rows(own)]
+    rows = {row.filter: row for row in declared if row.filter is not None}
     lowered = visibility in ("auto", "attributed") and SUBAGENTS in rows.values()
     chosen = SUBAGENTS if lowered else Reason("visibility", f"The route shows subagents {plan.visibility}.")
     found = []
     for filter in plan.composition.filters:
         reason = rows.get(filter, chosen if filter is plan.visibility.filter() else UNKNOWN_TYPES)
-        if not isinstance(reason, Reason):
+        if isinstance(reason, SdkRow):
+            reason = Reason(reason.name, f"Such a client {reason.symptom}.", lost=reason.loss)
+        elif not isinstance(reason, Reason):
             why = f"A release before {reason.fixed_in} {reason.symptom}."
             reason = Reason(reason.name, why, reason.fixed_in, reason.loss)
         found.append(reason)

@@ -22,16 +22,19 @@ from agui_middleware.agent_events import AgentEvent, agent_endpoint, to_agui
 from agui_middleware.agent_events.response import frames
 from agui_middleware.asgi.middleware import AGUIMiddleware
 from agui_middleware.checking.recorded import Unreadable, as_stream
+from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.routes import Route
+from agui_middleware.config.sdks import SDKS
 from agui_middleware.config.settings import Settings
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.filters import SubagentVisibility
-from agui_middleware.protocol.releases import RELEASES, ClientVersion
+from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.stream.sse import encode
 
 VISIBILITIES = ["auto", *map(str, SubagentVisibility)]
-CLIENTS = ["current", *map(str, reversed(RELEASES))]
+READERS = [reader.name for sdk in SDKS for reader in sdk.readers if not reader.refused]
+CLIENTS = ["current", *map(str, reversed(RELEASES)), *READERS]
 MAX_BYTES = 5 * 1024 * 1024
 """What the page takes: some ten thousand events. `agui-middleware rewrite` reads streams of any size."""
 
@@ -92,8 +95,7 @@ async def _trace(run: Agent, request: Request) -> Response:
         stream = _sample(run) if recording is None else _recorded(as_stream(recording))
     except Unreadable as error:
         return JSONResponse({"error": str(error)}, status_code=422)
-    version = None if client == "current" else ClientVersion.parse(client)
-    return Traced(trace(stream, version, visibility))
+    return Traced(trace(stream, None if client == "current" else parse_client(client), visibility))
 
 
 async def _body(request: Request) -> bytes | None:

@@ -4,14 +4,16 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Final
 
+from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.plan import make_plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.config.settings import Settings
 from agui_middleware.demo.event_log import ENDED, Journal
 from agui_middleware.demo.without_middleware import Rejection, Unprotected
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_kind import RUN
 from agui_middleware.protocol.event_types import types_about
-from agui_middleware.protocol.releases import ClientVersion, nearest_release
+from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream import sse
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 
@@ -23,7 +25,7 @@ Record = dict[str, Any]
 
 
 async def trace(
-    stream: AsyncGenerator[bytes, None], client: ClientVersion | None, visibility: str = "auto"
+    stream: AsyncGenerator[bytes, None], client: ClientVersion | Reader | None, visibility: str = "auto"
 ) -> AsyncGenerator[Record, None]:
     """Yield a record for each event of `stream`, before the next one is read, between one of the plan and one of the end.
 
@@ -38,7 +40,7 @@ async def trace(
 
     `stream` is closed with the trace. Raises `ValueError` where `visibility` is none.
     """
-    tracer = Tracer(None if client is None else nearest_release(client), visibility)
+    tracer = Tracer(counts_as(client), visibility)
     async with aclosing(stream), aclosing(tracer):
         yield tracer.plan()
         async for chunk in stream:
@@ -51,10 +53,10 @@ async def trace(
 class Tracer:
     """One traced stream."""
 
-    def __init__(self, client: ClientVersion | None, visibility: str) -> None:
+    def __init__(self, client: ClientVersion | Reader | None, visibility: str) -> None:
         self._journal = Journal(make_plan(client, visibility), visibility)
         self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT)
-        self._unprotected = Unprotected(client)
+        self._unprotected = Unprotected(client.release if isinstance(client, Reader) else client)
         self._decoder = sse.Decoder(LIMIT)
         self._written = sse.Decoder(LIMIT)
         self._outputs: list[bytes] = []
@@ -65,7 +67,7 @@ class Tracer:
         """The first record."""
         plan = self._journal.plan
         reasons = {reason.name: reason._asdict() for reason in (*(one.reason for one in self._journal.watched), ENDED)}
-        client = "current" if plan.client is None else str(plan.client)
+        client = str(plan.reader or plan.client or "current")
         return {"client": client, "visibility": plan.visibility, "summary": plan.header_value, "reasons": reasons}
 
     async def take(self, chunk: bytes) -> list[Record]:
@@ -80,7 +82,7 @@ class Tracer:
         if self._outputs:
             records.append(self._record(None, "added"))
         losses = [{"shape": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses]
-        return [*records, *_rejected(await self._unprotected.finish()), {"losses": losses}]
+        return [*records, *self._rejected(await self._unprotected.finish()), {"losses": losses}]
 
     async def aclose(self) -> None:
         """Unwind the filters."""
@@ -90,7 +92,7 @@ class Tracer:
         self._number += 1
         self._journal.begin(self._number)
         await self._stream.feed(sse.encode(data))
-        return [self._record(data, self._fate(data)), *_rejected(await self._rejection(data))]
+        return [self._record(data, self._fate(data)), *self._rejected(await self._rejection(data))]
 
     def _record(self, data: bytes | None, fate: str) -> Record:
         outputs, self._outputs = self._outputs, []
@@ -115,6 +117,12 @@ class Tracer:
             return await self._unprotected.take_unreadable(self._number)
         return await self._unprotected.take(self._number, event)
 
+    def _rejected(self, rejection: Rejection | None) -> list[Record]:
+        if rejection is not None and self._journal.plan.reader is not None:
+            # The words and the releases are those of @ag-ui/client.
+            rejection = rejection._replace(message=None, since=None)
+        return [] if rejection is None else [{"rejection": rejection._asdict()}]
+
     def _fate(self, data: bytes) -> str:
         if data in self._outputs:
             return "same"
@@ -130,10 +138,6 @@ class Tracer:
 
 def _frames(items: list[sse.Item]) -> list[bytes]:
     return [item.data for item in items if isinstance(item, sse.Frame) and item.data is not None]
-
-
-def _rejected(rejection: Rejection | None) -> list[Record]:
-    return [] if rejection is None else [{"rejection": rejection._asdict()}]
 
 
 def _tries(data: bytes) -> bool:

@@ -121,3 +121,46 @@ def test_json_of_causes_and_of_a_stream_that_is_read() -> None:
     assert [cause.keys() for cause in report["causes"]] == [{"name", "text", "cure"}]
     read = json.loads(text("current", PLAIN, "--json"))
     assert (read["client"], read["verdict"], read["helped"]) == (None, "read", None)
+
+
+class TestOtherSdks:
+    """Judged as the release that the SDK reads like, and by its own rows."""
+
+    DOTNET = "Microsoft.Agents.AI.AGUI@1.5.0"
+
+    def test_the_text_says_how_one_is_judged(self) -> None:
+        told = text("ag_ui@0.2.0", PLAIN)
+        assert told.startswith(
+            "ag_ui@0.2.0 is judged as @ag-ui/client 0.0.53, which it reads like, and by its own rows"
+        )
+        assert "\n\nag_ui@0.2.0 reads this stream of 5 events as it is.\n" in told
+
+    def test_what_its_own_rows_change_is_misread(self) -> None:
+        steps = encode_events(stream("RS r; STEP+ a; STEP- a; TS m; KS c; TE m; KE c; RF r"))
+        result = invoke("--client", self.DOTNET, "--json", stream=steps)
+        report = json.loads(result.output)
+        assert (result.exit_code, report["client"], report["verdict"]) == (1, "0.0.58", "misread")
+        assert report["reader"] == "Microsoft.Agents.AI.AGUI@1.5.0-0"
+        found = [(finding["event"], finding["feature"], finding["fixed_in"]) for finding in report["misread"]]
+        assert found == [(2, "no-steps", None), (5, "interleaving", None)]
+        assert report["helped"] is True
+        assert report["middleware"]["STEP_STARTED"]["dropped"] == 1
+        assert invoke("--client", "0.0.58", stream=steps).exit_code == 0
+
+    def test_chunks_are_misread(self) -> None:
+        report = json.loads(text("@tanstack/ai-client@0.33.2", encode_events(stream("RS r; TK m hi; RF r")), "--json"))
+        assert {(finding["event"], finding["feature"]) for finding in report["misread"]} >= {(2, "chunks")}
+        assert report["helped"] is True
+
+    def test_what_its_release_refuses_it_refuses(self) -> None:
+        report = json.loads(text("ag_ui@0.2.0", SUBAGENT, "--json"))
+        assert report["verdict"] == "refused"
+        assert report["helped"] is True
+
+    def test_one_that_is_refused_is_a_wrong_argument(self) -> None:
+        result = invoke("--client", "ag-ui-client@0.1.0", stream=PLAIN)
+        assert result.exit_code == 2
+        assert "reads only UUIDs" in result.output
+
+    def test_a_release_has_no_reader(self) -> None:
+        assert json.loads(text("0.0.58", PLAIN, "--json"))["reader"] is None

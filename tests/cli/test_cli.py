@@ -8,6 +8,10 @@ from click.testing import CliRunner, Result
 from agui_middleware import __version__
 from agui_middleware.__main__ import main
 from agui_middleware.cli import COMMANDS, cli
+from agui_middleware.config.named_clients import parse_client
+from agui_middleware.config.readers import Reader
+from agui_middleware.config.sdks import SDKS
+from agui_middleware.downgrades import downgrades_for, sdk_rows
 
 STREAM = b'data: {"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}\n\ndata: {"type":"RAW","event":1}\n\n'
 TOOLS = "agui_middleware.filters.tools:allow_tools"
@@ -52,6 +56,9 @@ def test_rewrite_finds_filters_in_the_working_directory(tmp_path: Path, monkeypa
         (("rewrite", "--filter", "math:pi"), "'math:pi' is not callable"),
         (("rewrite", "--filter", TOOLS), f"'{TOOLS}' does not take events and context"),
         (("explain", "0.0"), "'0.0' is neither"),
+        (("rewrite", "--client", "ag_uy@0.2.0"), "nor an SDK and its version, such as ag_ui@0.2.0"),
+        (("explain", "ag-ui-client@0.1.0"), "ag-ui-client@0.1.0 reads only UUIDs"),
+        (("explain",), "Missing argument 'CLIENT'"),
     ],
 )
 def test_wrong_words_say_what_is_allowed(
@@ -91,6 +98,47 @@ def test_explain_counts_only_what_it_rewrites() -> None:
     assert head == "@ag-ui/client 0.0.58: 15 features are rewritten, in this order. 3 more cannot be."
     assert "  No rewriting helps: the stream stays as it is.\n" in invoke("explain", "0.0.58").output
     assert "more cannot be" not in invoke("explain", "1.0.0").output
+
+
+def test_rewrite_serves_other_sdks() -> None:
+    assert invoke("rewrite", "--client", "Microsoft.Agents.AI.AGUI@1.5.0", stream=STREAM).stdout_bytes == b""
+    assert invoke("rewrite", "--client", "ag_ui/0.2.0", stream=STREAM).stdout_bytes == RAW
+
+
+def test_explain_says_what_another_sdk_needs() -> None:
+    head, limits, *_ = invoke("explain", "ag_ui@0.2.7").output.splitlines()
+    assert head.startswith("ag_ui@0.2.0 reads like @ag-ui/client 0.0.53 (read in its source): ")
+    assert limits == "No rewriting helps where it rejects ids of threads and runs that are longer than 100 characters."
+    told = invoke("explain", "Microsoft.Agents.AI.AGUI@1.5").output
+    assert "No rewriting helps where" not in told
+    assert "\ninterleaving (for this SDK)\n" in told
+    assert "\nsubagents (read from 0.0.59 on)\n" in told
+    assert "\nno-steps (for this SDK)\n  Such a client ends the run at STEP_STARTED" in told
+    assert "  Lost: the steps of a run.\n" in told
+    assert (
+        "\nnull-members (for this SDK)\n  Such a client rejects a null where a member may be absent.\n  Nothing" in told
+    )
+    assert "Event types that 0.0.58 does not know are dropped." in told
+    assert "No comment is written" not in told
+    assert "No comment is written to keep the stream alive" in invoke("explain", "ag-ui-client-uuids@0.1.0").output
+
+
+def test_explain_counts_the_rows_of_an_sdk_as_its_plan_has_them() -> None:
+    reader = parse_client("@tanstack/ai-client@0.33.2")
+    assert isinstance(reader, Reader)
+    rows = len(sdk_rows(reader.rows)) + sum(row.rewrites for row in downgrades_for(reader.release, reader.rows))
+    assert f": {rows} features are rewritten" in invoke("explain", "@tanstack/ai-client@0.33.2").output
+
+
+def test_explain_lists_the_sdks() -> None:
+    lines = invoke("explain", "--list").output.splitlines()
+    assert "Dart, named as ag_ui" in lines
+    assert "  before 0.2.0: reads like @ag-ui/client 0.0.40 (read in its source)" in lines
+    assert "  from 0.2.0 on: reads like @ag-ui/client 0.0.53 (read in its source)" in lines
+    assert "  0.2.4 up to 0.2.5: reads like @ag-ui/client 0.0.44 (read in its source)" in lines
+    assert "  all: reads like @ag-ui/client 0.0.58 (measured with the package)" in lines
+    assert any(line.startswith("  all: not served: it reads only UUIDs") for line in lines)
+    assert len(lines) == sum(1 + len(sdk.readers) for sdk in SDKS)
 
 
 def test_the_script_runs_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Names of clients, and the table of SDKs."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -144,6 +145,14 @@ def test_a_plan_for_a_reader_has_the_rows_of_its_release_and_its_own() -> None:
     assert plan.reader_name == "@tanstack/ai-client@0.30.0"
     alone = build_pipeline(reader.release, [], lowered=True)[:-1]  # the guard is each pipeline's own
     assert set(alone) < set(build_pipeline(reader.release, [], lowered=True, also=reader.rows))
+
+
+def test_a_reader_whose_release_reads_everything_has_its_own_rows_all_the_same() -> None:
+    reader = parse_client("ag_ui@0.2.0")
+    assert isinstance(reader, Reader)
+    plan = make_plan(replace(reader, release=ClientVersion(1, 1, 0)))
+    assert plan.rewrites
+    assert plan.header_value == "client=ag_ui@0.2.0"
 
 
 def test_a_plan_for_a_release_names_no_reader() -> None:

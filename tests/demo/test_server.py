@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 import agui_middleware.demo
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta, TurnStart
 from agui_middleware.demo.sample_agent import Sample
-from agui_middleware.demo.server import MAX_BYTES, make_app
+from agui_middleware.demo.server import MAX_BYTES, READERS, make_app
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import encode_events
 from tests.robustness.exchange import BODY, Exchange
@@ -91,10 +91,12 @@ async def test_what_cannot_be_traced_is_said(recording: bytes | None, query: byt
     assert said in json.loads(exchange.body)["error"]
 
 
-async def test_the_page_may_choose_every_release() -> None:
+async def test_the_page_may_choose_every_release_and_sdk() -> None:
     exchange = await Exchange("/options", method="GET", headers=[LOCAL]).run(APP)
     options = json.loads(exchange.body)
-    assert options["clients"] == ["current", *map(str, reversed(RELEASES))]
+    assert options["clients"] == ["current", *map(str, reversed(RELEASES)), *READERS]
+    assert "ag_ui@0.2.0" in READERS
+    assert "ag-ui-client@0.1.0" not in READERS  # which is refused
     assert options["visibilities"] == ["auto", "attributed", "inline", "hidden"]
 
 

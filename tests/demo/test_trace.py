@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.agent_events import to_agui
 from agui_middleware.agent_events.response import frames
+from agui_middleware.config.named_clients import parse_client
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.protocol.releases import RELEASES
@@ -36,7 +37,7 @@ async def pieces(stream: bytes, size: int = 1000) -> AsyncGenerator[bytes, None]
 
 
 async def collected(stream: bytes, client: str, visibility: str = "auto") -> list[Record]:
-    version = None if client == "current" else ClientVersion.parse(client)
+    version = None if client == "current" else parse_client(client)
     return [record async for record in trace(pieces(stream), version, visibility)]
 
 
@@ -254,3 +255,31 @@ def test_what_cannot_be_read_is_rejected_by_all(client: str) -> None:
 def test_what_was_rejected_before_is_not_rejected_again() -> None:
     events = [STARTED, {"type": "NEW"}, {"type": "NEWER"}, FINISHED]
     assert rejection(encode_events(events) + b"data: {oops\n\n", "0.0.58")["n"] == 2
+
+
+def test_another_sdk_gets_what_the_middleware_sends_it_and_the_reasons_are_its_rows() -> None:
+    client = "Microsoft.Agents.AI.AGUI@1.5.0"
+    step = {"type": "STEP_STARTED", "stepName": "s"}
+    stream = encode_events([STARTED, step, *text("m", "hi"), step | {"type": "STEP_FINISHED"}, FINISHED])
+    plan, *records, _ = traced(stream, client)
+    assert (plan["client"], plan["summary"].partition(";")[0]) == (
+        "Microsoft.Agents.AI.AGUI@1.5.0-0",
+        "client=Microsoft.Agents.AI.AGUI@1.5.0-0",
+    )
+    assert outputs(records) == decode_events(rewrite(stream, client=client))
+    assert [record["fate"] for record in steps(records)][:3] == ["same", "dropped", "same"]
+    assert steps(records)[1]["reasons"] == ["no-steps"]
+    assert plan["reasons"]["no-steps"] == {
+        "name": "no-steps",
+        "why": "Such a client ends the run at STEP_STARTED or STEP_FINISHED, or shows an empty thought for it.",
+        "since": None,
+        "lost": "the steps of a run",
+    }
+    assert plan["reasons"]["interleaving"]["since"] is not None
+
+
+def test_the_words_of_ag_ui_client_are_not_those_of_another_sdk() -> None:
+    stream = encode_events([STARTED, {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"}, FINISHED])
+    [rejection] = [record["rejection"] for record in traced(stream, "ag_ui@0.2.0") if "rejection" in record]
+    assert (rejection["n"], rejection["type"]) == (2, "SUBAGENT_STARTED")
+    assert (rejection["message"], rejection["since"]) == (None, None)

@@ -7,8 +7,16 @@ from tests.readers.decoding import Json, Order, Rejected
 CONTENTS = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "TOOL_CALL_ARGS", "TOOL_CALL_END")
 
 
+Key = tuple[str, str]
+
+
+def _key(event: Json) -> Key:
+    """The kind and the id of the text or the call that an event belongs to."""
+    return event["type"].split("_")[0], event.get("toolCallId") or event.get("messageId", "")
+
+
 class Keyed(Order):
-    """What is open is known by its id; several may be. Steps have names that are open once.
+    """What is open is known by its kind and id; several may be. Steps have names that are open once.
 
     - `runs`: how many may be in one stream; `None`: any number.
     - `after_error`: whether something may follow a RUN_ERROR.
@@ -21,7 +29,7 @@ class Keyed(Order):
     named_steps: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        self.open: dict[str, str] = {}
+        self.open: dict[Key, str] = {}
         self.steps: list[str] = []
         self.started = 0
         self.running = self.failed = False
@@ -39,7 +47,7 @@ class Keyed(Order):
         elif type.startswith("STEP_") and self.named_steps:
             self._step(type, event["stepName"])
         else:
-            self._content(type, event.get("toolCallId") or event.get("messageId", ""))
+            self._content(type, _key(event))
 
     def _start(self) -> None:
         self.started += 1
@@ -59,7 +67,7 @@ class Keyed(Order):
             raise Rejected(f"{type} of the step {name!r}")
         (self.steps.append if type == "STEP_STARTED" else self.steps.remove)(name)
 
-    def _content(self, type: str, id: str) -> None:
+    def _content(self, type: str, id: Key) -> None:
         if type in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
             if id in self.open:
                 raise Rejected(f"{type} of {id!r}, which is open")
@@ -77,8 +85,8 @@ class OneAtATime(Keyed):
     runs = 1
 
     def take(self, event: Json) -> None:
-        id = event.get("toolCallId") or event.get("messageId")
-        foreign = event["type"] not in (*CONTENTS, "RAW", "RUN_ERROR") or (id not in self.open and id is not None)
+        named = "toolCallId" in event or "messageId" in event
+        foreign = event["type"] not in (*CONTENTS, "RAW", "RUN_ERROR") or (named and _key(event) not in self.open)
         if self.open and foreign:
             raise Rejected(f"{event['type']} while {[*self.open]} is open")
         super().take(event)

@@ -7,6 +7,22 @@ from tests.readers.decoding import Json, Rule
 
 BASIC_ROLES = ("user", "assistant", "system", "developer", "tool")
 ALL_ROLES = (*BASIC_ROLES, "activity", "reasoning")
+_DECLARED = {
+    *("activityType", "code", "content", "delta", "input", "message", "messageId", "messages", "name", "outcome"),
+    *(
+        "parentMessageId",
+        "parentRunId",
+        "patch",
+        "rawEvent",
+        "replace",
+        "result",
+        "role",
+        "runId",
+        "snapshot",
+        "source",
+    ),
+    *("stepName", "threadId", "timestamp", "title", "toolCallId", "toolCallName"),
+}
 MEDIA = ("image", "audio", "video", "document")
 
 
@@ -24,11 +40,11 @@ def empty_deltas(*types: str) -> Rule:
 
 
 def nulls(*allowed: str) -> Rule:
-    """No null but in these members and in those that hold data."""
+    """No null but in these members, in those that hold data, and in those that no class declares."""
 
     def rule(event: Json) -> Iterator[str]:
         for name, value in event.items():
-            if value is None and name not in (*allowed, "value", "event"):
+            if value is None and name in _DECLARED and name not in allowed:
                 yield f"{name} is null"
 
     return rule

@@ -1,13 +1,16 @@
 """Every rewritten run before the models of the decoders: accepted, and all texts, calls and results arrive."""
 
+from functools import cache
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from agui_middleware import rewrite
+from tests.clients.corpus import Corpus
+from tests.downgrades.cases import events_of
 from tests.readers.decoders import DECODERS, DotNet251105, RustCommunity
 from tests.readers.decoding import Decoder, Reading
 from tests.strategies import Json, plain, runs
@@ -62,6 +65,7 @@ def fits(decoder: type[Decoder], events: list[Json]) -> list[Json]:
 
 
 @each_decoder
+@settings(max_examples=15)
 @given(data=st.data())
 def test_every_rewritten_run_is_accepted_and_everything_arrives(decoder: type[Decoder], data: st.DataObject) -> None:
     events = fits(decoder, data.draw(messy()))
@@ -75,3 +79,62 @@ def test_every_rewritten_run_is_accepted_and_everything_arrives(decoder: type[De
     if decoder is not DotNet251105:  # which knows no tool calls
         assert reading.calls.keys() == wanted.calls.keys()
         assert reading.results.keys() == wanted.results.keys()
+
+
+@cache
+def corpus() -> list[tuple[str, list[Json]]]:
+    """The corpus, as the middleware frames it for a client that reads everything."""
+    named = [(case.name, events_of(rewrite(case.run.stream))) for case in Corpus.load().cases]
+    return [(name, events) for name, events in named if events]
+
+
+@each_decoder
+def test_the_rewritten_corpus_is_accepted(decoder: type[Decoder]) -> None:
+    """It found RUN_STARTED's echo for Dart 0.1.0, and the state of null for C++ and Java."""
+    found = {}
+    for name, events in corpus():
+        reading = decoder().read(rewrite(plain(fits(decoder, events)), client=decoder.client))
+        if reading.error is not None or reading.dropped:
+            found[name] = reading.error or reading.dropped
+    assert found == {}
+
+
+RUN: Json = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+START: Json = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("client", "event"),
+    [
+        ("Dart010", {"type": "REASONING_START", "messageId": "m"}),
+        ("Dart010", START | {"timestamp": 1.5}),
+        ("Dart020", {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": []}),
+        ("Dart020", RUN | {"threadId": "t" * 101}),
+        ("Kotlin021", RUN),
+        ("Kotlin041", {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "cancelled"}}),
+        ("Kotlin025", {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m", "role": "reasoning", "content": ""}]}),
+        ("Go202510", {"type": "ACTIVITY_DELTA", "messageId": "m", "activityType": "x", "patch": []}),
+        ("Go202511", {"type": "REASONING_START", "messageId": "m"}),
+        ("Java001", START | {"name": "n"}),
+        ("Java010", {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": ""}),
+        ("RustCommunity", START),
+        ("RustK", START | {"timestamp": 1.5}),
+        ("DotNet251105", {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"}),
+        ("DotNet251107", {"type": "STATE_SNAPSHOT", "snapshot": {}}),
+        ("DotNet15", {"type": "STEP_STARTED", "stepName": "s"}),
+        ("AguiClient", {"type": "TEXT_MESSAGE_START", "messageId": "m"}),
+        ("Cpp", {"type": "STATE_SNAPSHOT", "snapshot": None}),
+        ("Cpp", {"type": "ACTIVITY_DELTA", "messageId": "m", "activityType": "x", "patch": []}),
+        ("Swift", START | {"timestamp": 1.5}),
+    ],
+)
+def test_the_models_reject_what_the_sources_reject(client: str, event: Json) -> None:
+    [decoder] = [decoder for decoder in DECODERS if decoder.__name__ == client]
+    reading = decoder().read(plain([RUN, event]))
+    assert reading.error is not None or reading.dropped == [event]
+
+
+def test_a_comment_and_a_missing_blank_line_are_rejected_where_the_source_rejects_them() -> None:
+    assert RustCommunity().read(b": waiting\n\n").error == "a frame with nothing but a comment"
+    assert DotNet251105().read(b": waiting\n\n").error is None
+    assert DotNet251105().read(b'data: {"type":"RUN_STARTED"}\n').error == "the last frame has no blank line"

@@ -134,7 +134,7 @@ function name(client) {
 }
 
 function obituary(client, { n, type, why, since, message }) {
-  const box = element("div", { class: "obituary" }, element("p", {}, element("b", {}, `@ag-ui/client ${client} rejects the run at event ${n}${type && `, ${type}`}.`)));
+  const box = element("div", { class: "obituary" }, element("p", {}, element("b", {}, `${client.includes("@") ? client : `@ag-ui/client ${client}`} rejects the run at event ${n}${type && `, ${type}`}.`)));
   if (message !== null) box.append(element("pre", {}, message));
   box.append(element("p", {}, `It ${why}.${since === null ? "" : ` ${since} and newer read it.`}`));
   return box;

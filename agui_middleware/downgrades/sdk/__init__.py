@@ -19,6 +19,7 @@ from agui_middleware.downgrades.sdk.float_timestamps import integer_timestamps
 from agui_middleware.downgrades.sdk.input_echoes import without_input_echoes
 from agui_middleware.downgrades.sdk.member_aliases import with_member_aliases
 from agui_middleware.downgrades.sdk.null_members import without_null_members
+from agui_middleware.downgrades.sdk.null_states import without_null_states
 from agui_middleware.downgrades.sdk.parallel_calls import one_call_at_a_time
 from agui_middleware.downgrades.sdk.row import SdkRow
 from agui_middleware.downgrades.sdk.snapshot_roles import without_activity_messages, without_special_messages
@@ -82,6 +83,7 @@ SDK_ROWS: tuple[SdkRow, ...] = (
     ),
     SdkRow("empty-arguments", without_empty_arguments, "rejects TOOL_CALL_ARGS whose `delta` is empty"),
     SdkRow("empty-patches", without_empty_patches, "ends the run at an ACTIVITY_DELTA without operations"),
+    SdkRow("null-states", without_null_states, "ends the run at a STATE_SNAPSHOT whose state is null"),
     SdkRow("null-members", without_null_members, "rejects a null where a member may be absent"),
     SdkRow("start-roles", with_start_roles, "rejects or loses a START without a role"),
     SdkRow("float-timestamps", integer_timestamps, "rejects or loses an event whose timestamp has a fraction"),

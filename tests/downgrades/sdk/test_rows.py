@@ -89,6 +89,12 @@ def test_empty_patches_are_dropped() -> None:
     stays("empty-patches", delta | {"patch": [{"op": "remove", "path": "/a"}]})
 
 
+def test_a_state_of_null_becomes_the_empty_one() -> None:
+    state: Json = {"type": "STATE_SNAPSHOT", "snapshot": None}
+    assert one("null-states", state) == state | {"snapshot": {}}
+    stays("null-states", state | {"snapshot": 0}, state | {"snapshot": {"a": None}}, {"type": "STATE_SNAPSHOT"})
+
+
 def test_optional_members_that_are_null_are_removed() -> None:
     start: Json = {"type": "TEXT_MESSAGE_START", "messageId": "m"}
     assert one("null-members", start | {"role": None, "rawEvent": None, "timestamp": None}) == start

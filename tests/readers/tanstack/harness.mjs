@@ -15,19 +15,23 @@ process.on("unhandledRejection", () => {});
 
 const { ChatClient, fetchServerSentEvents } = await import(`tanstack-${release}`);
 
-const EMPTY = [
+const ANSWER = [
   { type: "RUN_STARTED", threadId: "t", runId: "r" },
+  { type: "TEXT_MESSAGE_START", messageId: "harness-answer", role: "assistant" },
+  { type: "TEXT_MESSAGE_CONTENT", messageId: "harness-answer", delta: "done" },
+  { type: "TEXT_MESSAGE_END", messageId: "harness-answer" },
   { type: "RUN_FINISHED", threadId: "t", runId: "r" },
 ].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 
 async function converse({ id, streams }) {
   const posted = [];
   const left = streams.map((stream) => Buffer.from(stream, "base64"));
-  // Behind a tool call that has its result the client asks by itself for the next run: it gets an empty one.
+  // Behind a tool call that has its result the client asks by itself for the next run: it gets one with a text,
+  // as an agent gives it: behind an empty one, 0.7.14 and 0.23.2 ask again without end.
   let awaited = null;
   const fetchClient = async (_, { body }) => {
     posted.push(JSON.parse(body));
-    const stream = awaited ?? Buffer.from(EMPTY);
+    const stream = awaited ?? Buffer.from(ANSWER);
     awaited = null;
     return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
   };

@@ -1,0 +1,76 @@
+"""Rewritten runs before TanStack's real client: nothing is rejected, and every text, call and result arrives.
+
+`npm ci --prefix tests/readers/tanstack` installs the releases.
+"""
+
+import base64
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agui_middleware import rewrite
+from tests.clients.fixtures import unavailable
+from tests.readers.decoding import Reading
+from tests.readers.test_decoders import expected, messy
+from tests.strategies import Json, batch, plain
+
+HERE = Path(__file__).parent / "tanstack"
+RELEASES = [name.removeprefix("tanstack-") for name in json.loads((HERE / "package.json").read_text())["dependencies"]]
+
+pytestmark = pytest.mark.untraced
+each_release = pytest.mark.parametrize("release", RELEASES)
+
+
+@cache
+def drawn() -> list[list[Json]]:
+    """Runs that end well, with nothing that replaces their messages in the end."""
+    unlike = ("RUN_ERROR", "MESSAGES_SNAPSHOT")
+    return [run for run in batch(messy(), 80) if not any(event["type"] in unlike for event in run)]
+
+
+def converse(release: str, conversations: list[list[bytes]]) -> list[Any]:
+    """The end of each conversation: a list of responses, one to each of the user's messages."""
+    if not (HERE / "node_modules" / f"tanstack-{release}").is_dir():
+        unavailable(f"TanStack's client {release} is missing: npm ci --prefix tests/readers/tanstack")
+    encoded = [[base64.b64encode(stream).decode() for stream in streams] for streams in conversations]
+    lines = [json.dumps({"id": id, "streams": streams}) for id, streams in enumerate(encoded)]
+    command = ["node", "harness.mjs", release]
+    done = subprocess.run(command, cwd=HERE, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
+
+
+def received(messages: list[Any]) -> Reading:
+    """The texts, calls and results that the application holds."""
+    reading = Reading()
+    for message in messages:
+        for part in message["parts"]:
+            match part:
+                case {"type": "text", "content": text}:
+                    reading.texts[message["id"]] = reading.texts.get(message["id"], "") + text
+                case {"type": "tool-call", "id": id, "name": name, "arguments": arguments}:
+                    reading.calls[id] = (name, arguments)
+                case {"type": "tool-result", "toolCallId": id, "content": content}:
+                    reading.results[id] = content
+    return reading
+
+
+def served(release: str, events: list[Json]) -> bytes:
+    return rewrite(plain(events), client=f"@tanstack/ai-client@{release}")
+
+
+@each_release
+def test_everything_of_a_generated_run_arrives(release: str) -> None:
+    ends = converse(release, [[served(release, events)] for events in drawn()])
+    for events, end in zip(drawn(), ends, strict=True):
+        wanted, got = expected(events), received(end["messages"])
+        assert end["error"] is None, events
+        assert {id: text for id, text in got.texts.items() if id in wanted.texts} == {
+            id: text for id, text in wanted.texts.items() if text
+        }, events
+        assert got.calls == wanted.calls, events
+        if release != "0.7.9":  # which ignores them
+            assert got.results.keys() == wanted.results.keys(), events
