@@ -35,7 +35,7 @@ class KeepAlive:
         self._seconds = seconds
         self._ping = ping
         self._sleep = sleep
-        self._start_task: Callable[[], None] | None = None  # only while `run` can end the task
+        self._start_task: Callable[[], object] | None = None  # only while `run` can end the task
         self._task: asyncio.Task[None] | None = None
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
