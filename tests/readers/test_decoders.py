@@ -5,7 +5,6 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
-from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from agui_middleware import rewrite
@@ -13,7 +12,7 @@ from tests.clients.corpus import Corpus
 from tests.downgrades.cases import events_of
 from tests.readers.decoders import DECODERS, DotNet251105, RustCommunity
 from tests.readers.decoding import Decoder, Reading
-from tests.strategies import Json, plain, runs
+from tests.strategies import Json, batch, plain, runs
 from tests.strategies.reader.lanes import Lanes
 
 pytestmark = pytest.mark.untraced
@@ -64,21 +63,27 @@ def fits(decoder: type[Decoder], events: list[Json]) -> list[Json]:
     return uuids(events) if decoder is RustCommunity else events
 
 
+@cache
+def drawn() -> list[list[Json]]:
+    """The same for every decoder."""
+    return batch(messy(), 60)
+
+
+def _filled(texts: dict[str, str], events: list[Json]) -> dict[str, str]:
+    """Those that hold something. A text with the id of an activity is left out, as `activity-texts` declares."""
+    activities = {event["messageId"] for event in events if event["type"] == "ACTIVITY_SNAPSHOT"}
+    return {id: text for id, text in texts.items() if text and id not in activities}
+
+
 @each_decoder
-@settings(max_examples=15)
-@given(data=st.data())
-def test_every_rewritten_run_is_accepted_and_everything_arrives(decoder: type[Decoder], data: st.DataObject) -> None:
-    events = fits(decoder, data.draw(messy()))
-    rewritten = rewrite(plain(events), client=decoder.client)
-    note(rewritten.decode("utf-8", "replace"))
-    reading = decoder().read(rewritten)
-    assert reading.error is None
-    assert [event["type"] for event in reading.dropped] == []
-    wanted = expected(events)
-    assert reading.texts == wanted.texts
-    if decoder is not DotNet251105:  # which knows no tool calls
-        assert reading.calls.keys() == wanted.calls.keys()
-        assert reading.results.keys() == wanted.results.keys()
+def test_every_rewritten_run_is_accepted_and_everything_arrives(decoder: type[Decoder]) -> None:
+    for events in (fits(decoder, events) for events in drawn()):
+        reading, wanted = decoder().read(rewrite(plain(events), client=decoder.client)), expected(events)
+        assert (reading.error, reading.dropped) == (None, []), events
+        assert _filled(reading.texts, events) == _filled(wanted.texts, events), events
+        if decoder is not DotNet251105:  # which knows no tool calls
+            assert reading.calls.keys() == wanted.calls.keys(), events
+            assert reading.results.keys() == wanted.results.keys(), events
 
 
 @cache

@@ -21,6 +21,12 @@ from tests.strategies import Json, batch, plain
 HERE = Path(__file__).parent / "tanstack"
 RELEASES = [name.removeprefix("tanstack-") for name in json.loads((HERE / "package.json").read_text())["dependencies"]]
 
+ANSWER: list[Json] = [
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "", "delta": "bye"},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r2"},
+]
+
 pytestmark = pytest.mark.untraced
 each_release = pytest.mark.parametrize("release", RELEASES)
 
@@ -74,3 +80,16 @@ def test_everything_of_a_generated_run_arrives(release: str) -> None:
         assert got.calls == wanted.calls, events
         if release != "0.7.9":  # which ignores them
             assert got.results.keys() == wanted.results.keys(), events
+
+
+@each_release
+def test_a_second_turn_is_read_and_posts_the_first(release: str) -> None:
+    """From 0.10 on a request holds the conversation as RunAgentInput; before, as TanStack's own messages."""
+    runs = drawn()[:10]
+    second = served(release, [event | {"messageId": "second"} if "messageId" in event else event for event in ANSWER])
+    ends = converse(release, [[served(release, events), second] for events in runs])
+    for events, end in zip(runs, ends, strict=True):
+        assert end["error"] is None, events
+        assert received(end["messages"]).texts["second"] == "bye", events
+        posted = [message["id"] for message in end["posted"][-1]["messages"]]
+        assert {id for id, text in expected(events).texts.items() if text} <= set(posted), events
