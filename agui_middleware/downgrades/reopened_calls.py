@@ -77,7 +77,7 @@ class _Calls:
     def passes(self, event: Event) -> bool:
         """Whether `event` leaves now; an END may leave later."""
         type, id = event.head.type, event.head.toolCallId
-        if not isinstance(id, str) or type == "TOOL_CALL_RESULT":
+        if type in _OF_THE_RUN or not isinstance(id, str) or type == "TOOL_CALL_RESULT":
             return True
         if type == "TOOL_CALL_START":
             return self._starts(event, id)

@@ -1,11 +1,11 @@
 """What a client sees of an agent's subagents."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 
 from agui_middleware.filters.contract import Context, Filter
-from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
+from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.filters.hiding import listed_members, strip_hidden
 from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
@@ -58,11 +58,10 @@ class SubagentVisibility(StrEnum):
         return hidden
 
 
-@handles()
-async def attributed(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@per_event()
+def attributed(_: Context) -> Step:
     """Let everything pass."""
-    async for event in events:
-        yield event
+    return lambda event: event
 
 
 @per_event(EVERYTHING)

@@ -54,6 +54,12 @@ def test_nothing_is_added_to_a_call_that_only_a_snapshot_brought(client: StartCl
     assert made("0.0.57", *events) == events[:1]
 
 
+def test_an_event_of_the_run_that_names_an_open_call_does_not_end_it(client: StartClient) -> None:
+    told = {**snapshot(holder("{")), "toolCallId": "c"}
+    end = Minimal(client, "reopened-calls").proves(START, args("{"), told, END, START, args("}"), END)
+    assert end.messages == [holder("{}")]
+
+
 def test_a_call_that_an_echo_brought_is_finished() -> None:
     echo: Json = {**STARTED, "input": {"threadId": "t", "runId": "r", "tools": [], "context": []}}
     echo["input"]["messages"] = [holder("{}")]

@@ -55,6 +55,50 @@ def test_close_unwinds_at_any_point_and_any_number_of_times() -> None:
     assert log == ["finally"]
 
 
+def test_what_forgot_to_yield_is_refused_without_a_warning() -> None:
+    async def forgets(_: Events) -> None: ...
+
+    with pytest.raises(TypeError, match="__aiter__"):
+        stage_of(forgets)
+    gc.collect()  # would warn of a coroutine that was never awaited
+
+
+def test_a_filter_that_fails_while_it_is_closed_raises_that() -> None:
+    async def fails(events: Events) -> Events:
+        try:
+            async for event in events:
+                yield event
+        finally:
+            raise RuntimeError("no such file")
+
+    def refuse(_: Any) -> None:
+        raise ValueError("the client disconnected")
+
+    stage = Stage(fails, refuse)
+    with pytest.raises(RuntimeError, match="no such file"):
+        stage.step(A)
+    assert stage.done
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the garbage collector meets it too
+def test_what_is_yielded_after_a_failed_delivery_is_lost_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def yields_late(events: Events) -> Events:
+        try:
+            async for event in events:
+                yield event
+        finally:
+            yield B
+
+    def refuse(_: Any) -> None:
+        raise ValueError("the client disconnected")
+
+    stage = Stage(yields_late, refuse)
+    with pytest.raises(ValueError, match="the client disconnected"):
+        stage.step(A)
+    assert stage.done
+    assert "yielded while it was being closed" in caplog.text
+
+
 def test_what_is_yielded_while_closing_is_lost_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def yields_late(events: Events) -> Events:
         try:

@@ -248,6 +248,15 @@ async def test_attributed_leaves_all_as_it_is(rule: Rule) -> None:
     assert rewrite(encode_events(events), visibility="attributed") == encode_events(events)
 
 
+async def test_attributed_can_be_called_as_any_other_filter() -> None:
+    event = Event(type="CUSTOM", subagentRunId="s")
+
+    async def source() -> AsyncIterator[Event]:
+        yield event
+
+    assert [left async for left in attributed(source(), Context())] == [event]
+
+
 @EVERY_RULE
 @pytest.mark.parametrize("mode", ["inline", "hidden"])
 def test_what_was_rewritten_is_rewritten_to_itself(rule: Rule, mode: str) -> None:

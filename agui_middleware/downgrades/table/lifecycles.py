@@ -132,7 +132,6 @@ LIFECYCLES: tuple[Downgrade, ...] = (
                 "runs-after-error",
                 "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
             ),
-            After("activity-updates", "an END that a snapshot is due comes right before the snapshot"),
             After("streamed-messages", "a second START, which this row drops, tells where a message stands"),
             After(
                 "reasoning",
