@@ -12,6 +12,7 @@ from agui_middleware.agent_events import (
     RunOutcome,
     TextDelta,
     ToolCall,
+    ToolResult,
     TurnStart,
 )
 from agui_middleware.agent_events.agent import Agent
@@ -49,6 +50,31 @@ def test_the_work_of_parallel_runs_without_ids_is_linear() -> None:
     """4,000 of them took 13 seconds when each event looked at all of them."""
     few, many = (list(parallel(count)) for count in (200, 1600))
     assert work_of(lambda: fed(many)) < 1.4 * 8 * work_of(lambda: fed(few))
+
+
+def test_a_short_text_goes_to_the_run_that_streamed_it_also_beside_many_longer_ones() -> None:
+    texts = ["x", "yy", "zzz", "wwww", "vvvvv"]
+    agent = Agent("t", "r", lambda name: name)
+    agent.feed(TurnStart(turn=1))
+    for number, text in enumerate(texts):
+        agent.feed(ToolCall(id=f"c{number}", name="research", input={}))
+        agent.feed(Nested(tool="research", event=TurnStart(turn=1)))
+        agent.feed(Nested(tool="research", event=TextDelta(text=text)))
+    events = agent.feed(Nested(tool="research", event=AssistantText(text="x")))
+    assert [event["type"] for event in events] == ["TEXT_MESSAGE_END"]
+
+
+def test_a_run_that_is_ended_from_outside_leaves_no_open_call_in_the_index() -> None:
+    """The second run's tool has an id that the first one had open."""
+    agent = Agent("t", "r", lambda name: name)
+    agent.feed(TurnStart(turn=1))
+    for number in range(2):
+        agent.feed(ToolCall(id=f"c{number}", name="research", input={}))
+        agent.feed(Nested(tool="research", event=TurnStart(turn=1)))
+        agent.feed(Nested(tool="research", event=ToolCall(id="search", name="search", input={})))
+        agent.feed(ToolResult(id=f"c{number}", name="research", content="done"))
+    events = agent.feed(Done(outcome=RunOutcome(status="finished", text="all")))
+    assert events[-1]["type"] == "RUN_FINISHED"
 
 
 def test_four_thousand_parallel_runs_are_told_apart() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings, rewrite
 from agui_middleware.filters import handles
+from agui_middleware.filters.hiding import POLICIES
 from agui_middleware.protocol.json_object import JsonObject
 from tests.robustness.exchange import Exchange, sends
 from tests.strategies import cuts, dumped, plain, runs, streams, styles
@@ -103,8 +104,13 @@ def _came_with_a_tag(after: bytes, objects: list[bytes]) -> bool:
     holders = {"messages", "input", "outcome"}
     for each in objects:
         old = JsonObject.of(each).members()
-        same = all(bytes(new[name]) == bytes(old[name]) for name in new.keys() & old.keys() - holders)
-        if same and old.keys() - new.keys() <= {"subagentRunId"} and new.keys() <= old.keys():
+        # Of an event of the run that a subagent has tagged, `hidden` shows only the members that a client needs.
+        policy = POLICIES.get(JsonObject.of(each)["type"]) if b"subagentRunId" in each else None
+        listed = policy.listed if policy else ()
+        gone = {"subagentRunId"} | (old.keys() - {"type", *listed} if listed else set())
+        replaced = {"message"} if b"RUN_ERROR" in each else set()
+        same = all(bytes(new[name]) == bytes(old[name]) for name in new.keys() & old.keys() - holders - replaced)
+        if same and old.keys() - new.keys() <= gone and new.keys() <= old.keys():
             return True
     return False
 

@@ -229,6 +229,23 @@ async def test_a_dropped_event_leaves_nothing_behind(drops: Filter) -> None:
     assert b"" not in driven.written
 
 
+@per_event("A", "B")
+def one_late(_: Context) -> Any:
+    """Lets out each event when the next one comes."""
+    held: list[Event] = []
+
+    def step(event: Event) -> Event | None:
+        held.append(event)
+        return held.pop(0) if len(held) > 1 else None
+
+    return step
+
+
+async def test_an_event_that_was_held_back_leaves_with_its_own_fields() -> None:
+    driven = Driven(one_late)
+    assert await driven.run(b"id: 5\n" + frames(A), frames(B)) == b"id: 5\n" + frames(A)
+
+
 @pytest.mark.parametrize("doubling", [doubles, declared(doubles, "A")], ids=["a filter", "declared"])
 @EVERY_CUT
 async def test_an_event_may_become_several(doubling: Filter, cut: Any) -> None:
