@@ -501,4 +501,4 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.mark.parametrize("field", ["client", "default_client"])
 def test_an_sdk_that_is_refused_is_refused_with_the_reason(field: str) -> None:
     with pytest.raises(ValidationError, match="reads only UUIDs"):
-        Route(**{field: "ag-ui-client@0.1.0"})
+        Route.model_validate({field: "ag-ui-client@0.1.0"})
