@@ -46,7 +46,7 @@ class ClientChunks:
             said = " and ".join(f"`{name}`" for name in others)
             return Refusal(f"rejects a {chunk.type} whose {said} is not that of the chunk it continues", "chunks")
         pieces = [] if taken.closed is None else [_end(taken.closed)]
-        pieces += [_piece(lane, "_START", chunk.head.subagentRunId, lane.opener)] if taken.opened else []
+        pieces += [_piece(lane, "_START", chunk.head.subagentRunId, lane.start_members)] if taken.opened else []
         if self._has_content(chunk, bare=not pieces):
             tag = chunk.head.subagentRunId
             pieces.append(_piece(lane, _CONTENT[lane.type], tag if isinstance(tag, str) else lane.tag))

@@ -44,7 +44,7 @@ def _contents(pieces: list[Piece]) -> set[tuple[int, str | None, str | None]]:
 def in_one_lane(_: Context) -> Step:
     """The stream as a release from before 0.0.59 reads it, which has one lane for the chunks of all subagents.
 
-    What a chunk that continues its lane says of itself is not compared with what its opener said.
+    What a chunk that continues its lane says of itself is not compared with what its START said.
     """
     lanes = Lanes()
 

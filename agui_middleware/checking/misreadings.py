@@ -38,7 +38,7 @@ MISREAD_AS_CHANGED: Final[dict[str, frozenset[str]]] = {
 
 
 async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> list[Finding]:
-    """What `client` misreads, the first event of each shape, in the order of the stream.
+    """What `client` misreads, the first event of each feature, in the order of the stream.
 
     `client` is one of `RELEASES`, or `None` for one that reads everything.
     """

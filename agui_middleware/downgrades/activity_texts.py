@@ -23,13 +23,13 @@ _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 @per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS)
 def without_activity_texts(_: Context) -> Step:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
-    roster = ClientMessages(None)
+    client_messages = ClientMessages(None)
     dropped: set[tuple[str, str]] = set()
 
     def show(event: Event) -> Event | None:
         type, id = event.head.type, event.head.messageId
         if isinstance(id, str):
-            taken = roster.roles.get(id) == "activity"
+            taken = client_messages.roles.get(id) == "activity"
             if type in _CONTENTS:
                 return None if taken or (dropped and (type[:4], id) in dropped) else event
             text = (type[:4], id)
@@ -39,7 +39,7 @@ def without_activity_texts(_: Context) -> Step:
             if type in _ENDS and text in dropped:
                 dropped.remove(text)
                 return None
-        roster.take(event)
+        client_messages.take(event)
         return event
 
     return show
@@ -52,21 +52,21 @@ async def without_activity_reasoning(events: EventSource, _: Context) -> AsyncIt
     Its opening and its end stay: they close the chunks that 0.0.59, unlike the releases before it, puts together itself.
     Content closes them too, so what may do so becomes another opening: 0.0.59 reads as many as come.
     """
-    roster = ClientMessages(None)
+    client_messages = ClientMessages(None)
     closed: set[str | None] = set()  # the subagents whose chunks are
     events.skipped = _OTHER_CHUNKS
     async for event in events:
         type, id = event.head.type, event.head.messageId
         if closed and (type == _CHUNK or type in _OTHER_CHUNKS):
             closed.discard(_owner(event))
-        if isinstance(id, str) and roster.roles.get(id) == "activity":
+        if isinstance(id, str) and client_messages.roles.get(id) == "activity":
             if type == _CONTENT and _owner(event) in closed:
                 continue
             event = _without_delta(event)
             if event.head.type == _START:
                 closed.add(_owner(event))
                 events.skipped = ()
-        roster.take(event)
+        client_messages.take(event)
         yield event
 
 

@@ -17,17 +17,17 @@ from agui_middleware.protocol.event import Event
 @handles(*MAKES_MESSAGES)
 async def without_older_call_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Give calls that the client would attach to another message a message of their own."""
-    roster = ClientMessages(context.client)
+    client_messages = ClientMessages(context.client)
     async for event in events:
         parent = event.head.parentMessageId
         if event.head.type == "TOOL_CALL_START" and isinstance(parent, str):
-            role = roster.roles.get(parent)
-            if role == "assistant" and parent != roster.last:
+            role = client_messages.roles.get(parent)
+            if role == "assistant" and parent != client_messages.last:
                 context.lost("the message of a tool call", "this release attaches calls to its newest only", "0.0.52")
                 event = event.replace(parentMessageId=_holder_of(event.head.toolCallId))
             elif role not in (None, "assistant"):
                 event = event.without("parentMessageId")
-        roster.take(event)
+        client_messages.take(event)
         yield event
 
 

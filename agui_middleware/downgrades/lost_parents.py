@@ -24,10 +24,14 @@ _FIRST_WITH: Final = {
 async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Take `parentMessageId` off a call whose parent the client does not get."""
     lost = [role for role, first in _FIRST_WITH.items() if context.client is not None and context.client < first]
-    roster = ClientMessages(None)
+    client_messages = ClientMessages(None)
     async for event in events:
         parent = event.head.parentMessageId
-        if event.head.type == "TOOL_CALL_START" and isinstance(parent, str) and roster.roles.get(parent) in lost:
+        if (
+            event.head.type == "TOOL_CALL_START"
+            and isinstance(parent, str)
+            and client_messages.roles.get(parent) in lost
+        ):
             event = event.without("parentMessageId")
-        roster.take(event)
+        client_messages.take(event)
         yield event

@@ -24,7 +24,7 @@ async def with_assistant_text_roles(events: EventSource, context: Context) -> As
     A text that continues a message is of the role which that message had first. One that is opened twice, or left open at
     the end of the run, is not dropped: the client has to reject it.
     """
-    roster = ClientMessages(None)
+    client_messages = ClientMessages(None)
     dropped: dict[str, Event] = {}  # the STARTs of texts that are open, and not the assistant's
     events.skipped = TOKENS
     async for event in events:
@@ -39,9 +39,9 @@ async def with_assistant_text_roles(events: EventSource, context: Context) -> As
                 events.skipped = () if dropped else TOKENS
                 continue
         elif type == "TEXT_MESSAGE_START" and isinstance(id, str):
-            speaker = roster.roles.get(id) or event.get("role", "assistant")
+            speaker = client_messages.roles.get(id) or event.get("role", "assistant")
             if speaker in _FOREIGN and id not in dropped:
-                roster.take(event)
+                client_messages.take(event)
                 context.lost("texts that are not the assistant's", "this release reads no others", "0.0.37")
                 dropped[id] = event
                 events.skipped = ()
@@ -50,5 +50,5 @@ async def with_assistant_text_roles(events: EventSource, context: Context) -> As
                 yield dropped[id]
             elif event.get("role", "user") in _FOREIGN:
                 event = event.replace(role="assistant")
-        roster.take(event)
+        client_messages.take(event)
         yield event

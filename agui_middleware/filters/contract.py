@@ -107,7 +107,7 @@ Filter: TypeAlias = Callable[[AsyncIterator[Event], Context], AsyncIterator[Even
 
 It sees every event of the response in order, one at a time; what it yields goes out before it is given the next one. State
 is local variables. It drops by not yielding and splits by yielding twice; it may also yield a mapping or a pydantic model
-of ag-ui-protocol. A filter that drops an opener drops what continues, closes and answers it.
+of ag-ui-protocol. A filter that drops a START event drops what continues, closes and answers it.
 
 - It may await I/O; the stream waits meanwhile, and so does the agent.
 - It must not hold a cancel scope, a timeout or a task group across a `yield` or across its source: the frames between the

@@ -163,14 +163,14 @@ class Chunks:
         return chunk.replace(**{id: self._taken.lane.id})
 
     def shown(self, chunk: Event) -> Event:
-        """The chunk last named, with what its opener said where the reader has to reopen the entity, and without what
+        """The chunk last named, with what its START said where the reader has to reopen the entity, and without what
         contradicts that where it only continues it: what closed the lane in between may have been a hidden subagent's.
         """
         if self._taken is None:
             return chunk
         lane, reader = self._taken.lane, self._reader
         if reader is None or (reader.type, reader.id) != (lane.type, lane.id):
-            missing = {} if self._taken.opened else {n: v for n, v in lane.opener.items() if n not in chunk}
+            missing = {} if self._taken.opened else {n: v for n, v in lane.start_members.items() if n not in chunk}
             self._reader = lane
             return chunk.replace(**missing) if missing else chunk
         if reader is lane:

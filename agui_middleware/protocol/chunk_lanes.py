@@ -43,14 +43,14 @@ class Lane(msgspec.Struct, gc=False, eq=False):
     owner: str | None
     type: str
     id: str
-    opener: dict[str, Any]
+    start_members: dict[str, Any]
     tag: Any
 
     def contradicted_by(self, chunk: Event) -> list[str]:
         """The members that `chunk` repeats with other values than the first chunk had: 1.0.0 ends the run there."""
         # A text without a role is the assistant's, so a later chunk may name that role.
-        first = {"role": "assistant", **self.opener} if self.type == "TEXT_MESSAGE_CHUNK" else self.opener
-        return [name for name, value in _opener(chunk).items() if value != first.get(name, UNSET)]
+        first = {"role": "assistant", **self.start_members} if self.type == "TEXT_MESSAGE_CHUNK" else self.start_members
+        return [name for name, value in _start_members(chunk).items() if value != first.get(name, UNSET)]
 
 
 class Match(msgspec.Struct, gc=False):
@@ -113,11 +113,11 @@ class Lanes:
         held, id = self.open.get(owner), getattr(chunk.head, ID_OF[type])
         if held is not None and held.type == type and id in (UNSET, held.id):
             return Match(held, None, False)
-        opener = _opener(chunk)
-        if not isinstance(id, str) or (type == "TOOL_CALL_CHUNK" and "toolCallName" not in opener):
+        start_members = _start_members(chunk)
+        if not isinstance(id, str) or (type == "TOOL_CALL_CHUNK" and "toolCallName" not in start_members):
             return None
         self._shut(owner)
-        lane = self.open[owner] = self._by_id[type][id] = Lane(owner, type, id, opener, chunk.head.subagentRunId)
+        lane = self.open[owner] = self._by_id[type][id] = Lane(owner, type, id, start_members, chunk.head.subagentRunId)
         return Match(lane, held, True)
 
     def _shut(self, owner: str | None) -> Lane | None:
@@ -127,7 +127,7 @@ class Lanes:
         return lane
 
 
-def _opener(chunk: Event) -> dict[str, Any]:
+def _start_members(chunk: Event) -> dict[str, Any]:
     """The START members that a chunk carries. 1.0.0 reads a null `parentMessageId` as absent."""
     said = {name: chunk.get(name, UNSET) for name in START_MEMBERS[chunk.head.type]}
     return {name: v for name, v in said.items() if v is not UNSET and not (v is None and name == "parentMessageId")}

@@ -70,11 +70,11 @@ def test_lanes(events: str, expected: str) -> None:
     assert [step for event in stream(events) for step in steps(lanes, event)] == expected.split()
 
 
-def test_a_lane_remembers_what_its_opener_said() -> None:
+def test_a_lane_remembers_what_its_start_said() -> None:
     lanes = Lanes()
     for event in stream('TK m a role="user" x=1 @s; KK c 1 f @u; KK d 2 g m; GK g a subagentRunId=null'):
         lanes.take(Event(**event))
-    assert {told(lane): lane.opener for lane in lanes.open.values()} == {
+    assert {told(lane): lane.start_members for lane in lanes.open.values()} == {
         "m@s": {"role": "user"},
         "c@u": {"toolCallName": "f"},
         "g": {},
