@@ -423,6 +423,19 @@ async def test_a_client_that_does_not_say_and_is_sent_what_releases_reject_is_lo
     assert (vars(record)["event_type"], vars(record)["fixed_in"]) == ("SUBAGENT_STARTED", "0.0.59")
 
 
+@pytest.mark.parametrize(("responses", "records"), [(99, 1), (100, 0), (110, 0), (111, 1)])
+async def test_behind_the_first_hundred_responses_one_of_sixteen_is_looked_at(
+    responses: int, records: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = [b'data: {"type":"RUN_STARTED"}\n\n']
+    app = AGUIMiddleware(sends(*parts), Settings())
+    for _ in range(responses):
+        await ask(app)
+    app.app = AGENT
+    await ask(app)
+    assert caplog.messages == [UNNAMED] * records
+
+
 @pytest.mark.parametrize("before", [b"", b"event: x\nid: 5\n", b"id: 5\r\n", b"event:x\n"])
 async def test_an_event_that_releases_reject_is_seen_behind_other_fields(
     before: bytes, caplog: pytest.LogCaptureFixture

@@ -110,7 +110,7 @@ class NaiveBaseHTTP(BaseHTTPMiddleware):
 
 def ours(visibility: Any = "auto", client: str | None = None) -> Wrap:
     release = None if client is None else ClientVersion.parse(client)
-    settings = Settings(routes=[Route(visibility=visibility, client=release)], warn=False)
+    settings = Settings(routes=[Route(visibility=visibility, client=release)], warn=False, default_client="current")
     return lambda app: AGUIMiddleware(app, settings)
 
 
