@@ -40,7 +40,7 @@ class Decision:
         self._body = body
         self._root: str = scope.get("root_path") or ""
         self.match: Match = match
-        self.unnamed = False
+        self.unnamed: bool = False
         plan = plans.plan(match, client)
         self.choice: Choice = Choice(plans.routes[match.route], plan, self._plan)
         # Where no route names the path, the app may serve files, whose compression and ranges are not ours to stop.

@@ -27,7 +27,7 @@ class PostedInput:
     """
 
     def __init__(self, scope: Scope, receive: Receive, limit: int, client: Callable[[], ClientVersion | None]) -> None:
-        self.scope = scope
+        self.scope: Scope = scope
         self._receive = receive
         self._limit = limit
         self._client = client

@@ -7,7 +7,7 @@ from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, downgrades_
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Loss
-from agui_middleware.filters.declared import DeclaredFilter, Deliver, Running
+from agui_middleware.filters.declared import DeclaredFilter, Deliver, HandledTypes, Running
 from agui_middleware.protocol.event import Event
 
 
@@ -52,7 +52,7 @@ class Watched(DeclaredFilter):
 
     def __init__(self, filter: DeclaredFilter, reason: Reason) -> None:
         super().__init__(filter, (), frozenset())
-        self.handled = filter.handled  # what passes the filter by passes its watch by
+        self.handled: HandledTypes = filter.handled  # what passes the filter by passes its watch by
         self._filter = filter
         self.reason = reason
         self.into: list[Event] = []

@@ -60,6 +60,9 @@ class StrictSniffer(Sniffer):
 
     _as_it_came = True
 
+    verdict: bool | None
+    items: list[Item]
+
     def feed(self, chunk: bytes) -> bytes:
         """Take the next bytes, and return what passes unread: the frames before the first that may be AG-UI."""
         self._held.append(chunk)

@@ -29,5 +29,5 @@ def _without(*roles: str) -> Filter:
     return without_roles
 
 
-without_activity_messages = _without("activity")
-without_special_messages = _without("activity", "reasoning")
+without_activity_messages: Filter = _without("activity")
+without_special_messages: Filter = _without("activity", "reasoning")
