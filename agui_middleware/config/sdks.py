@@ -174,7 +174,6 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "1.0.0",
                 "parallel-calls",
                 like="0.0.58",
-                proof="measured",
                 limits="ignores reasoning, state, activities and snapshots",
             ),
         ),
@@ -213,7 +212,6 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "several-runs",
                 "activity-messages",
                 like="0.0.58",
-                proof="measured",
                 limits="ignores state and activities",
             ),
             _since(
@@ -233,7 +231,6 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "0.4.2",
                 *_STRING_MESSAGES,
                 like="0.0.58",
-                proof="measured",
                 limits="ignores state, activities and reasoning",
             ),
         ),

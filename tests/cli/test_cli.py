@@ -136,7 +136,7 @@ def test_explain_lists_the_sdks() -> None:
     assert "  before 0.2.0: reads like @ag-ui/client 0.0.40 (read in its source)" in lines
     assert "  from 0.2.0 on: reads like @ag-ui/client 0.0.53 (read in its source)" in lines
     assert "  0.2.4 up to 0.2.5: reads like @ag-ui/client 0.0.44 (read in its source)" in lines
-    assert "  all: reads like @ag-ui/client 0.0.58 (measured with the package)" in lines
+    assert "  from 0.30.0 on: reads like @ag-ui/client 0.0.58 (measured with the package)" in lines
     assert any(line.startswith("  all: not served: it reads only UUIDs") for line in lines)
     assert len(lines) == sum(1 + len(sdk.readers) for sdk in SDKS)
 

@@ -108,7 +108,7 @@ def _came_with_a_tag(after: bytes, objects: list[bytes]) -> bool:
         policy = POLICIES.get(JsonObject.of(each)["type"]) if b"subagentRunId" in each else None
         listed = policy.listed if policy else ()
         gone = {"subagentRunId"} | (old.keys() - {"type", *listed} if listed else set())
-        replaced = {"message"} if b"RUN_ERROR" in each else set()
+        replaced = {"message"} if listed and b"RUN_ERROR" in each else set()
         same = all(bytes(new[name]) == bytes(old[name]) for name in new.keys() & old.keys() - holders - replaced)
         if same and old.keys() - new.keys() <= gone and new.keys() <= old.keys():
             return True
