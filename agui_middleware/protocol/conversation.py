@@ -15,7 +15,7 @@ from msgspec import Raw
 from agui_middleware.protocol.chunk_lanes import CLOSES_SOME, ID_OF, Lanes
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import UNSET, Event, as_id
-from agui_middleware.protocol.json_object import JsonObject
+from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.posted import MessageHead, Messages, messages_in
 
 _ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "reasoning", "activity"})
@@ -36,13 +36,16 @@ class Reading(NamedTuple):
     """Whether reasoning outlives every snapshot (`True`), or none that leaves it out (`False`)."""
 
 
+AS_1_0_0: Final = Reading()
+
+
 class Conversation:
     """Feed it events with `take`; `messages()` are what the client holds.
 
     `messages`: those that it held when the run began. Those that no event changes stay the very same pairs.
     """
 
-    def __init__(self, messages: Iterable[tuple[MessageHead, Raw]] = (), reading: Reading = Reading()) -> None:
+    def __init__(self, messages: Iterable[tuple[MessageHead, Raw]] = (), reading: Reading = AS_1_0_0) -> None:
         self.reading: Reading = reading
         self.text_size: int = 0
         """How many characters of streamed text are held."""
@@ -53,14 +56,35 @@ class Conversation:
     def take(self, event: Event) -> None:
         """Apply one event. It never raises for what the wire brings."""
         type = event.head.type
-        if type in ID_OF:
-            self._take_chunk(event)
-            return
-        if type in CLOSES_SOME:
-            self._lanes.close(event)
-        rule = _RULES.get(type)
-        if rule is not None:
-            rule(self, event)
+        try:
+            if type in ID_OF:
+                target = self.open_chunk(event)
+                delta = event.get("delta")
+                if target is not None and isinstance(delta, str):
+                    self.append(*target, delta)
+                return
+            if type in CLOSES_SOME:
+                self._lanes.close(event)
+            rule = _RULES.get(type)
+            if rule is not None:
+                rule(self, event)
+        except MalformedEvent:
+            return  # a member that is no JSON: no client has read the event
+
+    def open_chunk(self, chunk: Event) -> tuple[str, bool] | None:
+        """Apply all of a chunk but its delta. Return what that is appended to: an id, and whether it is a call's."""
+        try:
+            match = self._lanes.take(chunk)
+        except LookupError:
+            return None
+        if match is None or (not match.opened and match.lane.contradicted_by(chunk)):
+            return None
+        type, id = match.lane.type, match.lane.id
+        to_call = type == "TOOL_CALL_CHUNK"
+        if match.opened:
+            self._opened(type, id, chunk)
+        self._merge_metadata(self.call(id) if to_call else self.find(id), chunk)
+        return id, to_call
 
     def messages(self) -> Messages:
         """The messages, in order."""
@@ -87,37 +111,19 @@ class Conversation:
             self._calls[id] = holder, call
         return call
 
-    def append(self, id: str, delta: str, *, to_call: bool) -> None:
+    def append(self, id: str, to_call: bool, delta: str) -> None:
         """Append to the text of a message, or to the arguments of a call."""
         target = self.call(id) if to_call else self.find(id)
-        if target is not None and target.append(delta):
+        if delta and target is not None and target.append(delta):
             self.text_size += len(delta)
 
     # Events
-
-    def _take_chunk(self, chunk: Event) -> None:
-        try:
-            match = self._lanes.take(chunk)
-        except LookupError:
-            return
-        if match is None or (not match.opened and match.lane.contradicted_by(chunk)):
-            return
-        type, id = match.lane.type, match.lane.id
-        if match.opened:
-            self._opened(type, id, chunk)
-        self._continued(type == "TOOL_CALL_CHUNK", id, chunk)
 
     def _opened(self, type: str, id: str, event: Event) -> None:
         if type.startswith("TOOL_CALL"):
             self._open_call(id, event)
         else:
             self._open(id, event, "reasoning" if type.startswith("REASONING") else event.get("role", "assistant"))
-
-    def _continued(self, to_call: bool, id: str, event: Event) -> None:
-        delta = event.get("delta")
-        if isinstance(delta, str) and delta:
-            self.append(id, delta, to_call=to_call)
-        self._merge_metadata(self.call(id) if to_call else self.find(id), event)
 
     def _start(self, event: Event) -> None:
         head = event.head
@@ -166,8 +172,12 @@ class Conversation:
         head = event.head
         to_call = head.type.startswith("TOOL_CALL")
         id = as_id(head.toolCallId if to_call else head.messageId)
-        if id is not None:
-            self._continued(to_call, id, event)
+        if id is None:
+            return
+        delta = event.get("delta")
+        if isinstance(delta, str):
+            self.append(id, to_call, delta)
+        self._merge_metadata(self.call(id) if to_call else self.find(id), event)
 
     def _result(self, event: Event) -> None:
         head = event.head

@@ -27,10 +27,16 @@ class Call:
     def append(self, delta: str) -> bool:
         """Append to the arguments; returns whether it did."""
         if self.arguments is None:
-            before = None if self._source is None else self._function().get("arguments")
-            self.arguments = [before if isinstance(before, str) else ""]
+            self.arguments = [self.so_far()]
         self.arguments.append(delta)
         return True
+
+    def so_far(self) -> str:
+        """The arguments."""
+        if self.arguments is not None:
+            return "".join(self.arguments)
+        before = None if self._source is None else self._function().get("arguments")
+        return before if isinstance(before, str) else ""
 
     def get(self, name: str) -> Any:
         """A member other than `function`."""
@@ -61,7 +67,19 @@ class Call:
 class Entry:
     """A message in the list of a conversation."""
 
-    __slots__ = ("_calls", "_changes", "_head", "_last_result", "_raw", "_source", "id", "marker", "next", "role", "text")
+    __slots__ = (
+        "_calls",
+        "_changes",
+        "_head",
+        "_last_result",
+        "_raw",
+        "_source",
+        "id",
+        "marker",
+        "next",
+        "role",
+        "text",
+    )
 
     def __init__(self, head: MessageHead, raw: Raw) -> None:
         self.id: str | None = head.id
@@ -96,10 +114,16 @@ class Entry:
         if self.role == "activity":
             return False
         if self.text is None:
-            before = self.get("content")
-            self.text = [before if isinstance(before, str) else ""]
+            self.text = [self.so_far()]
         self.text.append(delta)
         return True
+
+    def so_far(self) -> str:
+        """Its text; empty where the content is no text."""
+        if self.text is not None:
+            return "".join(self.text)
+        before = self.get("content")
+        return before if isinstance(before, str) else ""
 
     def get(self, name: str) -> Any:
         """A member other than the content and the calls that the stream has made."""

@@ -1,0 +1,173 @@
+"""In what the conversation of a client differs from the agent's: the record of a response."""
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Final
+
+from msgspec import Raw
+
+from agui_middleware.downgrades.binary_parts import posted_media
+from agui_middleware.history.record import ABSENT, VERSION, Chain, Item, Kept, Member, keys_of
+from agui_middleware.history.releases import reading_of
+from agui_middleware.history.texts import cut, is_cut
+from agui_middleware.history.upgrade import upgrades_for
+from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, same, text_of
+from agui_middleware.protocol.event import as_id
+from agui_middleware.protocol.json_object import JsonObject, encode
+from agui_middleware.protocol.messages import calls_of
+from agui_middleware.protocol.posted import MessageHead, Messages, Posted
+from agui_middleware.protocol.releases import ClientVersion
+
+_TEXTS: Final = ("content", "function.arguments")
+"""The members of which the beginning may be left out, see `texts`."""
+
+
+def kept_of(
+    canonical: Messages, base: Messages, posted: Posted, client: ClientVersion | None, kept: Kept | None
+) -> Kept:
+    """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
+
+    `posted` is what the client has posted for it, and `kept` the record by which that was restored.
+    """
+    ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
+    theirs = _as_posted(base, posted, client)
+    return _Differences(ours, theirs, posted, reading_of(client).strips, kept or Kept()).kept
+
+
+def digest(raw: Raw) -> bytes:
+    """A digest of a message without its calls."""
+    return blake2b(encode(JsonObject.of(bytes(raw)).without("toolCalls")), digest_size=8).digest()
+
+
+def held_calls(messages: Iterable[tuple[str, tuple[MessageHead, Raw]]]) -> dict[str, tuple[str, JsonObject]]:
+    """The calls of messages by id, each with the key of the message that holds it; the first of an id."""
+    calls: dict[str, tuple[str, JsonObject]] = {}
+    for key, (head, raw) in messages:
+        for call in calls_of(JsonObject.of(bytes(raw))) if head.toolCalls else ():
+            id = as_id(call.get("id"))
+            if id is not None:
+                calls.setdefault(id, (key, call))
+    return calls
+
+
+def _is_posted(message: tuple[MessageHead, Raw]) -> bool:
+    return message[0].role != "activity"  # no client posts them since 0.0.41; no older one has any
+
+
+def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> Messages:
+    """What the client will post of the messages that it holds, upgraded."""
+    whole = posted.with_messages(filter(_is_posted, base))
+    for step in upgrades_for(client):
+        whole = step(whole)
+    return whole.messages
+
+
+class _Differences:
+    """One comparison of two conversations."""
+
+    def __init__(self, ours: Messages, theirs: Messages, posted: Posted, strips: frozenset[str], kept: Kept) -> None:
+        self.kept = Kept(VERSION, {}, {}, {}, [])
+        self._strips = strips
+        self._before = kept
+        self._known = {id(raw) for _, raw in posted.messages}  # what the client holds as it is, whatever it strips
+        self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
+        self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
+        self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
+        differing = [key for key in self._ours if self._differs(key)]
+        extra = [key for key in self._theirs if key not in self._ours]
+        self._our_calls = held_calls((key, self._ours[key]) for key in differing)
+        self._their_calls = held_calls((key, self._theirs[key]) for key in (*differing, *extra) if key in self._theirs)
+        for key in differing:
+            self._compare(key)
+        for call in self._our_calls:
+            self._compare_call(call)
+        for key in extra:
+            self._add_extra(key)
+        self._chain()
+
+    def _differs(self, key: str) -> bool:
+        theirs = self._theirs.get(key)
+        if theirs is None:
+            return True
+        raw, other = self._ours[key][1], theirs[1]
+        return not (raw is other or bytes(raw) == bytes(other)) or (
+            id(other) not in self._known and any(f'"{name}"'.encode() in bytes(other) for name in self._strips)
+        )
+
+    def _compare(self, key: str) -> None:
+        ours, theirs = self._ours[key], self._theirs.get(key)
+        item = Item(members={})
+        if theirs is not None:
+            strips = frozenset() if id(theirs[1]) in self._known else self._strips
+            item.members = _members(flat_message(ours[1]), flat_message(theirs[1]), strips)
+        else:
+            whole = self._whole(ours)
+            if is_cut(whole):
+                return  # both had it, and the client has lost it
+            item.whole = whole
+            item.result_of = ours[0].toolCallId if ours[0].toolCallId in self._asked else ""
+        calls = [id for id in ours[0].calls if self._our_calls[id][0] == key]
+        if any(self._moves(id, key) for id in calls):
+            item.calls = calls
+        if item.members or item.whole or item.calls or key in self._before.items:
+            self.kept.items[key] = item
+
+    def _whole(self, message: tuple[MessageHead, Raw]) -> bytes:
+        """A message that the client does not hold; its calls are kept by themselves."""
+        if message[0].toolCalls:
+            return JsonObject.of(bytes(message[1])).without("toolCalls").raw
+        return bytes(message[1])
+
+    def _moves(self, call: str, key: str) -> bool:
+        return call not in self._their_calls or self._their_calls[call][0] != key
+
+    def _compare_call(self, id: str) -> None:
+        key, call = self._our_calls[id]
+        item = Item(members={}, holder=key if self._moves(id, key) else "")
+        if id in self._their_calls:
+            item.members = _members(flat_call(call), flat_call(self._their_calls[id][1]), self._strips)
+        elif is_cut(call.raw):
+            return
+        else:
+            item.whole = call.raw
+        if item.members or item.whole or item.holder or id in self._before.calls:
+            self.kept.calls[id] = item
+
+    def _add_extra(self, key: str) -> None:
+        raw = self._theirs[key][1]
+        if not is_cut(bytes(raw)):
+            self.kept.extras[key] = digest(raw)
+
+    def _chain(self) -> None:
+        """The order of the agent's messages, and the client's where it is another one."""
+        keys = [key for key in self._ours if key in self._theirs or key in self.kept.items]
+        common = [key for key in keys if key in self._theirs]
+        base = [key for key in self._theirs if key in self._ours]
+        if len(common) < len(keys) or common != base or self._before.chains:
+            # Behind an earlier one a chain is kept in any case: it says what no longer stands where it stood.
+            held = bytes(key in self._theirs for key in keys)
+            users = bytes(self._ours[key][0].role == "user" for key in keys)
+            self.kept.chains.append(Chain(keys, held, users, [] if common == base else base))
+
+
+def _members(ours: Flat, theirs: Flat, strips: Sequence[str] | frozenset[str]) -> dict[str, Member]:
+    """The members in which a client's copy differs."""
+    members = {}
+    for name in ours.keys() | theirs.keys():
+        held = ABSENT if name in strips else as_bytes(theirs.get(name))
+        said = as_bytes(ours.get(name))
+        if name not in ("id", "role") and not same(said, held):
+            member = _text_member(ours.get(name), theirs.get(name)) if name in _TEXTS else Member(said, [held])
+            if member is not None:
+                members[name] = member
+    return members
+
+
+def _text_member(ours: object, theirs: object) -> Member | None:
+    said, held = as_bytes(ours), as_bytes(theirs)
+    if not (is_cut(said) or is_cut(held)):
+        return Member(said, [held])
+    left = cut(text_of(said) or "", text_of(held) or "")
+    if left is None or left[0] == left[1]:
+        return None
+    return Member(encode(left[0]), [encode(left[1])], left[2])

@@ -1,0 +1,79 @@
+"""Which of the messages that a client has never held come back."""
+
+from collections.abc import Iterator
+
+from agui_middleware.history.draft import Draft
+from agui_middleware.history.record import ABSENT, Chain, Item
+from agui_middleware.protocol.json_object import JsonObject
+
+
+def returning(draft: Draft) -> list[str]:
+    """The keys of the messages that come back, in the order of their chains.
+
+    - Between messages that are still posted, a message comes back.
+    - Behind the last of them it comes back too, unless the conversation was cut there: 1.0.0 cuts behind a user's message to
+      have it answered again, or in front of one, so that what stands between the two goes or stays with the answer.
+    - A result comes back with its call, and a message that was there for calls alone with one of these.
+    """
+    back: dict[str, None] = {}
+    known: set[str] = set()  # what newer chains say something of
+    for chain in draft.kept.chains:
+        for key in _of_chain(draft, chain, known):
+            if key not in draft.messages and key in draft.kept.items and draft.kept.items[key].whole != ABSENT:
+                back[key] = None
+        known.update(chain.keys)
+    return _with_calls(draft, back)
+
+
+def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
+    """The missing messages of a chain whose place is still there."""
+    last = max((place for place, key in enumerate(chain.keys) if key in draft.messages), default=-1)
+    before = None  # the last one that the client has held
+    for place, key in enumerate(chain.keys):
+        if chain.held[place] or key in draft.messages:
+            before = place
+        elif before is not None and chain.keys[before] in known:
+            continue  # a newer answer was given there
+        elif place < last or _is_uncut(draft, chain, before, place):
+            yield key
+
+
+def _is_uncut(draft: Draft, chain: Chain, before: int | None, place: int) -> bool:
+    """Whether a message behind all that is posted of a chain belongs to what is posted."""
+    if before is None or chain.keys[before] not in draft.messages:
+        return False
+    if not chain.users[before]:
+        return True
+    following = next((later for later in range(place, len(chain.keys)) if chain.held[later]), None)
+    answered = following is None or chain.users[following]
+    return bool(answered) and draft.keys[-1] != chain.keys[before]
+
+
+def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
+    """Let the calls decide on results, and on messages that say nothing but calls."""
+    items, calls = draft.kept.items, draft.kept.calls
+    for key, item in items.items():
+        if item.whole == ABSENT or key in draft.messages:
+            continue
+        if not draft.call_ids.isdisjoint(item.calls):
+            back[key] = None
+        elif item.calls and _says_nothing(item) and not any(_is_whole(calls.get(id)) for id in item.calls):
+            back.pop(key, None)
+    there = draft.messages.keys() | back.keys()
+    for key, item in items.items():
+        if item.result_of and item.whole != ABSENT and key not in draft.messages:
+            call = calls.get(item.result_of)
+            comes_back = call is not None and _is_whole(call) and call.holder in there
+            if comes_back or item.result_of in draft.call_ids:
+                back[key] = None
+            else:
+                back.pop(key, None)
+    return list(back)
+
+
+def _is_whole(item: Item | None) -> bool:
+    return item is not None and item.whole != ABSENT
+
+
+def _says_nothing(item: Item) -> bool:
+    return not JsonObject.of(item.whole).get("content")
