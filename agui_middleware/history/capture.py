@@ -4,8 +4,8 @@ from typing import Final
 
 from agui_middleware.downgrades import Difference
 from agui_middleware.history.differences import kept_of
+from agui_middleware.history.readings import differences_of, reading_of
 from agui_middleware.history.record import Kept
-from agui_middleware.history.releases import differences_of, reading_of
 from agui_middleware.history.texts import SharedTexts
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation

@@ -7,8 +7,8 @@ from typing import Final
 from msgspec import Raw
 
 from agui_middleware.downgrades.binary_parts import posted_media
+from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import ABSENT, VERSION, Chain, Item, Kept, Member, keys_of
-from agui_middleware.history.releases import reading_of
 from agui_middleware.history.texts import cut, is_cut
 from agui_middleware.history.upgrade import upgrades_for
 from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, same, text_of

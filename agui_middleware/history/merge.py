@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agui_middleware.history.draft import Draft
 from agui_middleware.history.missing import returning
-from agui_middleware.history.order import in_order
+from agui_middleware.history.places import in_order
 from agui_middleware.history.record import Kept
 from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.posted import Posted
