@@ -1,0 +1,241 @@
+"""Conversations of three turns with real clients and a record: what the agent gets in turns 2 and 3.
+
+No HTTP and no store here: the stream goes through `rewrite`, both sides of it into a `Capture`, and what the client posts
+next through `upgrade_posted` and `restore`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from zlib import crc32
+
+from agui_middleware import ClientVersion, Event, Filter, rewrite
+from agui_middleware.filters.reasoning import without_reasoning
+from agui_middleware.filters.tools import allow_tools
+from agui_middleware.history.capture import Capture
+from agui_middleware.history.merge import restore
+from agui_middleware.history.record import Kept
+from agui_middleware.history.upgrade import upgrade
+from agui_middleware.protocol import posted as protocol
+from tests.clients.client import Client, Outcome, Run
+from tests.downgrades.cases import Case
+from tests.notation import stream as events
+from tests.strategies import Json, plain
+
+EMPTY_RUN = plain([dict(event) for event in events("RS r; RF r")])
+LIMIT = 1 << 24
+
+
+@dataclass(frozen=True)
+class Route:
+    """What a route takes away."""
+
+    name: str
+    visibility: str = "auto"
+    filters: tuple[Filter, ...] = ()
+
+
+ROUTES = (
+    Route("auto"),
+    Route("inline", "inline"),
+    Route("hidden", "hidden"),
+    Route("allow_tools", filters=(allow_tools(["search"]),)),
+    Route("without_reasoning", filters=(without_reasoning,)),
+)
+
+Edit = Callable[[list[Json], list[Json], int], list[Json]]
+"""What a user makes of the messages of a client; the second list is the one that the other client holds."""
+
+
+def nothing(held: list[Json], other: list[Json], turn: int) -> list[Json]:
+    return [*held, _typed(turn)]
+
+
+def regenerate(held: list[Json], other: list[Json], turn: int) -> list[Json]:
+    """Have the last question answered again."""
+    last = max((place for place, message in enumerate(held) if message["role"] == "user"), default=None)
+    return nothing(held, other, turn) if last is None else held[: last + 1]
+
+
+def edit(held: list[Json], other: list[Json], turn: int) -> list[Json]:
+    chosen = _chosen(held, other, lambda message: isinstance(message.get("content"), str))
+    return [
+        message | {"content": "edited"} if message["id"] == chosen else message for message in nothing(held, other, turn)
+    ]
+
+
+def delete(held: list[Json], other: list[Json], turn: int) -> list[Json]:
+    chosen = _chosen(held, other, lambda _: True)
+    return [message for message in nothing(held, other, turn) if message["id"] != chosen]
+
+
+def insert(held: list[Json], other: list[Json], turn: int) -> list[Json]:
+    chosen = _chosen(held, other, lambda message: message["role"] != "tool")
+    inserted: list[Json] = []
+    for message in nothing(held, other, turn):
+        if message["id"] == chosen:
+            inserted.append({"id": f"inserted-{turn}", "role": "user", "content": "by the way"})
+        inserted.append(message)
+    return inserted
+
+
+EDITS: tuple[Edit, ...] = (nothing, regenerate, edit, delete, insert)
+
+
+def _chosen(held: list[Json], other: list[Json], fits: Callable[[Json], bool]) -> str | None:
+    """The id of a message that both clients hold, once, and whose calls they hold alike."""
+
+    def ids(messages: list[Json]) -> set[str]:
+        every = [message["id"] for message in messages]
+        return {
+            message["id"]
+            for message in messages
+            if every.count(message["id"]) == 1 and fits(message) and message["role"] not in ("activity", "reasoning")
+        }
+
+    both = sorted(ids(held) & ids(other))
+    return both[crc32(json.dumps(both).encode()) % len(both)] if both else None
+
+
+def _typed(turn: int) -> Json:
+    return {"id": f"typed-{turn}", "role": "user", "content": "go on"}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a release posts in one turn of a conversation, what the agent gets, and what it gets from 1.0.0."""
+
+    release: str
+    case: Case
+    route: Route
+    edit: Edit
+    number: int
+    body: bytes
+    kept: Kept | None
+    expected: bytes
+
+    def __str__(self) -> str:
+        return f"{self.case.name}, {self.route.name}, {self.edit.__name__}, turn {self.number}, {self.release}"
+
+    @cached_property
+    def given(self) -> bytes:
+        return given(self.body, self.kept, ClientVersion.parse(self.release)).raw
+
+    @cached_property
+    def posted(self) -> list[Json]:
+        return messages_of(self.body)
+
+    @cached_property
+    def after(self) -> list[Json]:
+        return messages_of(self.given)
+
+    @cached_property
+    def original(self) -> list[Json]:
+        return messages_of(self.expected)
+
+
+def messages_of(body: bytes) -> list[Json]:
+    messages: list[Json] = json.loads(body)["messages"]
+    return messages
+
+
+def read(body: bytes, client: ClientVersion) -> protocol.Posted:
+    posted = protocol.Posted.read(upgrade(body, client))
+    assert posted is not None
+    return posted
+
+
+def given(body: bytes, kept: Kept | None, client: ClientVersion) -> protocol.Posted:
+    """What the agent gets of a body."""
+    posted = read(body, client)
+    return posted if kept is None else restore(posted, kept, client).posted
+
+
+def frames(stream: bytes) -> list[bytes]:
+    return [frame + b"\n\n" for frame in rewrite(stream).split(b"\n\n") if frame]
+
+
+@dataclass
+class Memory:
+    """The record of one thread, and what goes through the middleware."""
+
+    client: ClientVersion
+    route: Route
+    kept: Kept | None = None
+    sent: list[tuple[bytes, list[bytes]]] = field(default_factory=list)
+
+    def rewrite(self, stream: bytes) -> bytes:
+        """What the client gets of a stream."""
+        self.sent = []
+
+        def pieces() -> Iterator[bytes]:
+            for frame in frames(stream):
+                self.sent.append((frame, []))
+                yield frame
+
+        rewritten = rewrite(pieces(), client=self.client, visibility=self.route.visibility, filters=self.route.filters)
+        for output in rewritten:  # what the last frame has become, since the next one is taken only then
+            self.sent[-1][1].extend(_split(output))
+        return b"".join(frame for _, output in self.sent for frame in output)
+
+    def remember(self, body: bytes) -> None:
+        """The response to `body` has ended."""
+        posted = read(body, self.client)
+        agent = posted if self.kept is None else restore(posted, self.kept, self.client).posted
+        capture = Capture(agent, posted, self.kept, self.client, LIMIT)
+        for source, output in self.sent:
+            event = _event(source)
+            if event is not None:
+                capture.agent_sent(event)
+            for frame in output:
+                written = event if frame == source else _event(frame)
+                if written is not None:
+                    capture.client_got(written)
+        newer = capture.finish()
+        if newer is not None:
+            merged = newer if self.kept is None else self.kept.merged(newer)
+            self.kept = Kept.read(merged.to_bytes(LIMIT))
+
+
+def _split(output: bytes) -> list[bytes]:
+    return [frame + b"\n\n" for frame in output.split(b"\n\n") if frame]
+
+
+def _event(frame: bytes) -> Event | None:
+    if not frame.startswith(b"data: "):
+        return None
+    return Event.parse(frame[6:-2])
+
+
+def converse(
+    client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit
+) -> Iterator[Turn]:
+    """Conversations of three turns: each case is the first run of one, and the next case its second."""
+    following = [*chosen[1:], *chosen[:1]]
+    version = ClientVersion.parse(client.release)
+    memories = [Memory(version, route) for _ in chosen]
+    streams = [[case.run.stream for case in chosen], [case.run.stream for case in following], [EMPTY_RUN] * len(chosen)]
+    held = [[*case.run.messages, _typed(1)] for case in chosen]
+    theirs = list(held)
+    states: list[Any] = [case.run.state for case in chosen]
+    other_states = list(states)
+    for number, originals in enumerate(streams, 1):
+        rewritten = [memory.rewrite(stream) for memory, stream in zip(memories, originals, strict=True)]
+        ends = _run(client, rewritten, held, states)
+        others = _run(reference, originals, theirs, other_states)
+        for case, memory, end, other in zip(chosen, memories, ends, others, strict=True):
+            if number > 1:
+                body, expected = end.posted.encode(), other.posted.encode()
+                yield Turn(client.release, case, route, edit, number, body, memory.kept, expected)
+            memory.remember(end.posted.encode())
+        pairs = [(end.messages, other.messages) for end, other in zip(ends, others, strict=True)]
+        held = [edit(ours, other, number + 1) for ours, other in pairs]
+        theirs = [edit(other, ours, number + 1) for ours, other in pairs]
+        states, other_states = [end.state for end in ends], [end.state for end in others]
+
+
+def _run(client: Client, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Outcome]:
+    runs = [Run(stream, messages=messages, state=state) for stream, messages, state in zip(streams, held, states, strict=True)]
+    return client.read_many(runs)
