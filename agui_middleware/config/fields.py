@@ -1,10 +1,13 @@
 """The types of a configuration's fields, and errors that name what is allowed."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
     PlainValidator,
@@ -45,11 +48,34 @@ def _release_or_current(value: Any) -> ClientVersion | Reader | str:
         raise ValueError(str(error).replace("expected", "expected 'current',", 1)) from None
 
 
+def _store_url(url: str) -> str:
+    """The URL of a store. The URL itself is in no error but as the input: it may hold a password."""
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme == "sqlite" and rest in ("", "/"):
+        raise ValueError("expected the path of a file behind 'sqlite://', such as 'sqlite:///var/lib/agui/history.db'")
+    if not separator or scheme not in STORE_SCHEMES:
+        allowed = ", ".join(f"'{scheme}://'" for scheme in STORE_SCHEMES)
+        raise ValueError(f"expected the URL of a store, which begins with one of {allowed}")
+    return url
+
+
+def _seconds_as_number(value: Any) -> Any:
+    """Seconds from the environment, which are text there; pydantic reads text as ISO 8601 only."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+STORE_SCHEMES = ("memory", "sqlite", "redis", "rediss", "valkey", "valkeys")
 # Typed as what may be given; once validated, a string is only ever `current`.
 Release = Annotated[ClientVersion | Reader | str, PlainValidator(_release)]
 ReleaseOrCurrent = Annotated[ClientVersion | Reader | str, PlainValidator(_release_or_current)]
 FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(referenced)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+PositiveSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Lifetime = Annotated[timedelta, BeforeValidator(_seconds_as_number), Field(gt=timedelta(0))]
+StoreURL = Annotated[str, AfterValidator(_store_url)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
 Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
 

@@ -75,16 +75,32 @@ def make_plan(
     )
 
 
+class Restoration(NamedTuple):
+    """What was put back into a posted conversation, since its client could not be given it."""
+
+    thread: str
+    """The conversation's `threadId`."""
+    messages: tuple[str, ...]
+    """The ids of the messages that the client does not hold, results of tool calls included."""
+    members: int
+    """How many members of messages and calls, such as `subagentRunId`."""
+    calls: int
+    """How many tool calls, put back or put into the message that they belong to."""
+    removed: int
+    """How many messages were taken out, since a filter had added them and not the agent."""
+
+
 class Choice:
     """The choice for one request. To the app it is `request.state.agui`, which is `scope["state"]["agui"]`.
 
-    `route` is the one that decides.
+    `route` is the one that decides. `restored` tells what was put back into the posted conversation; `None`: nothing.
     """
 
-    __slots__ = ("_assumed", "_choose", "route")
+    __slots__ = ("_assumed", "_choose", "restored", "route")
 
     def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan]) -> None:
         self.route: Route = route
+        self.restored: Restoration | None = None
         self._assumed = plan
         self._choose: Callable[[Plan], Plan] | None = choose
 
