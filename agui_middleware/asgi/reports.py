@@ -27,6 +27,8 @@ class Reports:
         self.stream: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.stream"))
         self.filter: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.filter"))
         self.losses: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.loss"))
+        self.history: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.history"))
+        self.history_failures: int = 0  # of reading and writing what is kept
 
     def loss(self, loss: Loss) -> None:
         """Something was removed that the client would have shown. Counted for each route, reader and feature."""
@@ -80,6 +82,12 @@ class Reports:
         """A route that hides refused a response, since it would have left unread."""
         message = "a route that hides subagents refused a response: %s"
         self.request.log(("refused", why), logging.ERROR, message, why)
+
+    def store_unavailable(self, done: str, error: Exception) -> None:
+        """What is kept of a thread could not be `done` (read, written or closed): the run goes on without."""
+        message = "the history of a thread could not be %s, and the run goes on without: %s"
+        self.history_failures += 1
+        self.history.warning(done, message, done, error, fields={"operation": done})
 
     def ended(self, failure: Exception | None) -> None:
         """A stream was ended before the app had sent all of it, by `failure` or by a filter that returned."""

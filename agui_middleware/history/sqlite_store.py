@@ -1,5 +1,6 @@
 """A store in one SQLite file, for all worker processes of a machine."""
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
@@ -9,13 +10,12 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, TypeVar
 
 import anyio
-import msgspec
 
 T = TypeVar("T")
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS records (
-    collection TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, expires REAL,
+    collection TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, expires REAL,
     PRIMARY KEY (collection, key)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS records_expires ON records (expires);
@@ -31,9 +31,7 @@ class SQLiteStore:
     a third of a millisecond. Writers wait for each other for `busy_timeout` seconds. Raises `sqlite3.Error` and `OSError`.
     """
 
-    def __init__(
-        self, path: str | Path, *, busy_timeout: float = 1, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, path: str | Path, *, busy_timeout: float = 1, clock: Callable[[], float] = time.time) -> None:
         self._path = Path(path)
         self._busy_timeout = busy_timeout
         self._clock = clock
@@ -51,7 +49,7 @@ class SQLiteStore:
         ttl: SupportsFloat | None = None,
     ) -> None:
         """Keep `value`, for `ttl` seconds. What has expired by now is deleted."""
-        await self._in_thread(partial(self._put, key, msgspec.json.encode(value), collection or "", ttl))
+        await self._in_thread(partial(self._put, key, json.dumps(value), collection or "", ttl))
 
     async def delete(self, key: str, *, collection: str | None = None) -> bool:
         """Delete a value. Return whether there was one."""
@@ -67,9 +65,10 @@ class SQLiteStore:
                 "SELECT value FROM records WHERE collection = ? AND key = ? AND (expires IS NULL OR expires > ?)",
                 (collection, key, self._clock()),
             ).fetchone()
-        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+        value: dict[str, Any] | None = None if row is None else json.loads(row[0])
+        return value
 
-    def _put(self, key: str, value: bytes, collection: str, ttl: SupportsFloat | None) -> None:
+    def _put(self, key: str, value: str, collection: str, ttl: SupportsFloat | None) -> None:
         now = self._clock()
         expires = None if ttl is None else now + float(ttl)
         with closing(self._connect()) as connection, connection:
@@ -87,7 +86,9 @@ class SQLiteStore:
         connection = sqlite3.connect(self._path, timeout=self._busy_timeout)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may cost the newest records, never the file
-            if not connection.execute("PRAGMA user_version").fetchone()[0]:  # or somebody has deleted the file meanwhile
+            if not connection.execute("PRAGMA user_version").fetchone()[
+                0
+            ]:  # or somebody has deleted the file meanwhile
                 connection.execute("PRAGMA journal_mode = WAL")  # readers and a writer do not wait for each other
                 connection.executescript(_SCHEMA)
         except BaseException:

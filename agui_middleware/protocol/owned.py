@@ -17,13 +17,16 @@ class Owned:
     @classmethod
     def of(cls, pairs: Iterable[Any]) -> "Owned":
         """The reverse of `within`. Raises `TypeError` or `ValueError` for anything else."""
-        opened = {(kind, id): True for kind, id in pairs}
+        opened = {(kind, id): True for kind, id in pairs}  # noqa: C420  # it checks that they are pairs
         if not all(isinstance(part, str) for pair in opened for part in pair):
             raise TypeError("expected pairs of strings")
         return cls(opened)
 
     def __contains__(self, entity: object) -> bool:
-        return bool(self._opened) and self._opened.get(entity, False)  # type: ignore[call-overload,no-any-return]
+        return entity in self._opened and self._opened[entity]  # type: ignore[index]
+
+    def __bool__(self) -> bool:
+        return bool(self._opened)
 
     def merged(self, newer: "Owned") -> "Owned":
         """This with what was opened later: what the agent itself has opened since is no subagent's any more."""

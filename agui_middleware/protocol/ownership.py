@@ -197,8 +197,11 @@ class Ownership:
         return before.merged(Owned(opened))
 
     def _known(self, kind: str, id: Any) -> bool | None:
-        known = self._known_here(kind, id)
-        return True if known is None and (kind, id) in self._earlier else known
+        known = self._owner[kind].get(id)
+        if known is None:  # else two calls less for each token
+            known = self._known_here(kind, id)
+            return True if known is None and (kind, id) in self._earlier else known
+        return known
 
     def _known_here(self, kind: str, id: Any) -> bool | None:
         known = self._owner[kind].get(id)

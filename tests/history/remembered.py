@@ -62,7 +62,8 @@ def regenerate(held: list[Json], other: list[Json], turn: int) -> list[Json]:
 def edit(held: list[Json], other: list[Json], turn: int) -> list[Json]:
     chosen = _chosen(held, other, lambda message: isinstance(message.get("content"), str))
     return [
-        message | {"content": "edited"} if message["id"] == chosen else message for message in nothing(held, other, turn)
+        message | {"content": "edited"} if message["id"] == chosen else message
+        for message in nothing(held, other, turn)
     ]
 
 
@@ -209,9 +210,7 @@ def _event(frame: bytes) -> Event | None:
     return Event.parse(frame[6:-2])
 
 
-def converse(
-    client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit
-) -> Iterator[Turn]:
+def converse(client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit) -> Iterator[Turn]:
     """Conversations of three turns: each case is the first run of one, and the next case its second."""
     following = [*chosen[1:], *chosen[:1]]
     version = ClientVersion.parse(client.release)
@@ -237,5 +236,8 @@ def converse(
 
 
 def _run(client: Client, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Outcome]:
-    runs = [Run(stream, messages=messages, state=state) for stream, messages, state in zip(streams, held, states, strict=True)]
+    runs = [
+        Run(stream, messages=messages, state=state)
+        for stream, messages, state in zip(streams, held, states, strict=True)
+    ]
     return client.read_many(runs)
