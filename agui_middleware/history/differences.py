@@ -1,6 +1,6 @@
 """In what the conversation of a client differs from the agent's: the record of a response."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
@@ -8,10 +8,11 @@ from msgspec import Raw
 
 from agui_middleware.downgrades.binary_parts import posted_media
 from agui_middleware.history.readings import reading_of
-from agui_middleware.history.record import ABSENT, VERSION, Chain, Item, Kept, Member, keys_of
+from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, keys_of
 from agui_middleware.history.texts import cut, is_cut
 from agui_middleware.history.upgrade import upgrades_for
 from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, same, text_of
+from agui_middleware.protocol.conversation import Reading
 from agui_middleware.protocol.event import as_id
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.messages import calls_of
@@ -31,7 +32,7 @@ def kept_of(
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
-    return _Differences(ours, theirs, posted, reading_of(client).strips, kept or Kept()).kept
+    return _Differences(ours, theirs, posted, reading_of(client), kept or Kept()).kept
 
 
 def digest(raw: Raw) -> bytes:
@@ -65,11 +66,12 @@ def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> 
 class _Differences:
     """One comparison of two conversations."""
 
-    def __init__(self, ours: Messages, theirs: Messages, posted: Posted, strips: frozenset[str], kept: Kept) -> None:
+    def __init__(self, ours: Messages, theirs: Messages, posted: Posted, reading: Reading, kept: Kept) -> None:
         self.kept = Kept(VERSION, {}, {}, {}, [])
-        self._strips = strips
+        self._reading = reading
+        self._strips = reading.strips
         self._before = kept
-        self._known = {id(raw) for _, raw in posted.messages}  # what the client holds as it is, whatever it strips
+        self._known = {id(raw) for _, raw in posted.messages}
         self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
         self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
         self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
@@ -85,21 +87,28 @@ class _Differences:
             self._add_extra(key)
         self._chain()
 
+    def _is_known(self, message: tuple[MessageHead, Raw]) -> bool:
+        """Whether the client has posted it: it is what the client holds, whatever it strips of what it is sent."""
+        return id(message[1]) in self._known
+
     def _differs(self, key: str) -> bool:
         theirs = self._theirs.get(key)
         if theirs is None:
             return True
         raw, other = self._ours[key][1], theirs[1]
-        return not (raw is other or bytes(raw) == bytes(other)) or (
-            id(other) not in self._known and any(f'"{name}"'.encode() in bytes(other) for name in self._strips)
-        )
+        if not (raw is other or bytes(raw) == bytes(other)):
+            return True
+        stripped = self._strips if self._reading.part_members else (*self._strips, "content")
+        return not self._is_known(theirs) and any(bytes(other).find(f'"{name}"'.encode()) >= 0 for name in stripped)
 
     def _compare(self, key: str) -> None:
         ours, theirs = self._ours[key], self._theirs.get(key)
         item = Item(members={})
         if theirs is not None:
-            strips = frozenset() if id(theirs[1]) in self._known else self._strips
-            item.members = _members(flat_message(ours[1]), flat_message(theirs[1]), strips)
+            held = flat_message(theirs[1])
+            if not self._is_known(theirs):
+                held = _as_held(held, self._reading)
+            item.members = _members(flat_message(ours[1]), held)
         else:
             whole = self._whole(ours)
             if is_cut(whole):
@@ -125,7 +134,11 @@ class _Differences:
         key, call = self._our_calls[id]
         item = Item(members={}, holder=key if self._moves(id, key) else "")
         if id in self._their_calls:
-            item.members = _members(flat_call(call), flat_call(self._their_calls[id][1]), self._strips)
+            key = self._their_calls[id][0]
+            held = flat_call(self._their_calls[id][1])
+            if not self._is_known(self._theirs[key]):
+                held = _as_held(held, self._reading)
+            item.members = _members(flat_call(call), held)
         elif is_cut(call.raw):
             return
         else:
@@ -150,21 +163,36 @@ class _Differences:
             self.kept.chains.append(Chain(keys, held, users, [] if common == base else base))
 
 
-def _members(ours: Flat, theirs: Flat, strips: Sequence[str] | frozenset[str]) -> dict[str, Member]:
+def _as_held(members: Flat, reading: Reading) -> Flat:
+    """What a release keeps of the members of a message or call that it is sent."""
+    kept = {name: value for name, value in members.items() if name not in reading.strips}
+    content = as_bytes(kept.get("content"))
+    if reading.part_members or content[:1] != b"[":
+        return kept
+    parts = JsonObject.of(b'{"v":%b}' % content).get_list("v") or []
+    return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}
+
+
+def _part_as_held(part: JsonObject) -> JsonObject:
+    type = part.get("type")
+    if type == "binary":
+        return part
+    return part.without("id", "metadata") if type == "text" else part.without("id")
+
+
+def _members(ours: Flat, theirs: Flat) -> dict[str, Member]:
     """The members in which a client's copy differs."""
     members = {}
     for name in ours.keys() | theirs.keys():
-        held = ABSENT if name in strips else as_bytes(theirs.get(name))
-        said = as_bytes(ours.get(name))
-        if name not in ("id", "role") and not same(said, held):
-            member = _text_member(ours.get(name), theirs.get(name)) if name in _TEXTS else Member(said, [held])
+        said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
+        if name != "id" and not same(said, held):
+            member = _text_member(said, held) if name in _TEXTS else Member(said, [held])
             if member is not None:
                 members[name] = member
     return members
 
 
-def _text_member(ours: object, theirs: object) -> Member | None:
-    said, held = as_bytes(ours), as_bytes(theirs)
+def _text_member(said: bytes, held: bytes) -> Member | None:
     if not (is_cut(said) or is_cut(held)):
         return Member(said, [held])
     left = cut(text_of(said) or "", text_of(held) or "")

@@ -26,6 +26,8 @@ class Reading(NamedTuple):
 
     strips: frozenset[str] = frozenset()
     """The members that it keeps on no message and no call."""
+    part_members: bool = True
+    """Whether content parts keep their `id`, and texts among them their `metadata`."""
     names: bool = True
     """Whether a text has the name that its START brings."""
     echo: bool = True

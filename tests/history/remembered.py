@@ -23,6 +23,7 @@ from tests.clients.client import Client, Outcome, Run
 from tests.downgrades.cases import Case
 from tests.notation import stream as events
 from tests.strategies import Json, plain
+from tests.strategies.reader import canonical
 
 EMPTY_RUN = plain([dict(event) for event in events("RS r; RF r")])
 LIMIT = 1 << 24
@@ -54,15 +55,17 @@ def nothing(held: list[Json], other: list[Json], turn: int) -> list[Json]:
 
 
 def regenerate(held: list[Json], other: list[Json], turn: int) -> list[Json]:
-    """Have the last question answered again."""
-    last = max((place for place, message in enumerate(held) if message["role"] == "user"), default=None)
+    """Have the last question answered again: the last one that both clients hold."""
+    asked = {message["id"] for message in other if message["role"] == "user"}
+    last = max((place for place, m in enumerate(held) if m["role"] == "user" and m["id"] in asked), default=None)
     return nothing(held, other, turn) if last is None else held[: last + 1]
 
 
 def edit(held: list[Json], other: list[Json], turn: int) -> list[Json]:
     chosen = _chosen(held, other, lambda message: isinstance(message.get("content"), str))
     return [
-        message | {"content": "edited"} if message["id"] == chosen else message for message in nothing(held, other, turn)
+        message | {"content": "edited"} if message["id"] == chosen else message
+        for message in nothing(held, other, turn)
     ]
 
 
@@ -130,6 +133,14 @@ class Turn:
     @cached_property
     def after(self) -> list[Json]:
         return messages_of(self.given)
+
+    @property
+    def is_as_1_0_0(self) -> bool:
+        """Whether the agent gets what 1.0.0 posts, but for ids that a client mints, and numbers that JavaScript rounds."""
+        ends = (
+            Outcome(True, None, canonical(messages), None, None, None, []) for messages in (self.after, self.original)
+        )
+        return next(ends).ends_like(next(ends))
 
     @cached_property
     def original(self) -> list[Json]:
@@ -209,15 +220,13 @@ def _event(frame: bytes) -> Event | None:
     return Event.parse(frame[6:-2])
 
 
-def converse(
-    client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit
-) -> Iterator[Turn]:
+def converse(client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit) -> Iterator[Turn]:
     """Conversations of three turns: each case is the first run of one, and the next case its second."""
     following = [*chosen[1:], *chosen[:1]]
     version = ClientVersion.parse(client.release)
     memories = [Memory(version, route) for _ in chosen]
     streams = [[case.run.stream for case in chosen], [case.run.stream for case in following], [EMPTY_RUN] * len(chosen)]
-    held = [[*case.run.messages, _typed(1)] for case in chosen]
+    held: list[list[Json]] = [[*map(dict, case.run.messages), _typed(1)] for case in chosen]
     theirs = list(held)
     states: list[Any] = [case.run.state for case in chosen]
     other_states = list(states)
@@ -237,5 +246,8 @@ def converse(
 
 
 def _run(client: Client, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Outcome]:
-    runs = [Run(stream, messages=messages, state=state) for stream, messages, state in zip(streams, held, states, strict=True)]
+    runs = [
+        Run(stream, messages=messages, state=state)
+        for stream, messages, state in zip(streams, held, states, strict=True)
+    ]
     return client.read_many(runs)
