@@ -32,7 +32,7 @@ def kept_of(
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
-    return _Differences(ours, theirs, posted, reading_of(client), kept or Kept()).kept
+    return _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept()).kept
 
 
 def digest(raw: Raw) -> bytes:
@@ -63,10 +63,24 @@ def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> 
     return whole.messages
 
 
+def _astray(base: Messages) -> set[str]:
+    """The results that do not stand behind their calls, where the client cuts them off with what stands before them."""
+    astray, held = set(), set[str]()
+    keys = keys_of(head for head, _ in base)
+    for key, (head, _) in zip(keys, base, strict=True):
+        if head.role != "tool":
+            held = set(head.calls)
+        elif head.toolCallId not in held:
+            astray.add(key)
+    return astray
+
+
 class _Differences:
     """One comparison of two conversations."""
 
-    def __init__(self, ours: Messages, theirs: Messages, posted: Posted, reading: Reading, kept: Kept) -> None:
+    def __init__(
+        self, ours: Messages, theirs: Messages, base: Messages, posted: Posted, reading: Reading, kept: Kept
+    ) -> None:
         self.kept = Kept(VERSION, {}, {}, {}, [])
         self._reading = reading
         self._strips = reading.strips
@@ -85,7 +99,16 @@ class _Differences:
             self._compare_call(call)
         for key in extra:
             self._add_extra(key)
-        self._chain()
+        self._keep_results(_astray(base))
+        self._chain(keys_of(head for head, _ in base))
+
+    def _keep_results(self, keys: set[str]) -> None:
+        """Keep results whole that the client holds, but away from their calls."""
+        for key in keys:
+            ours = self._ours.get(key)
+            if ours is not None and ours[0].toolCallId in self._asked and not is_cut(bytes(ours[1])):
+                item = self.kept.items.setdefault(key, Item(members={}))
+                item.whole, item.result_of = bytes(ours[1]), ours[0].toolCallId or ""
 
     def _is_known(self, message: tuple[MessageHead, Raw]) -> bool:
         """Whether the client has posted it: it is what the client holds, whatever it strips of what it is sent."""
@@ -151,16 +174,17 @@ class _Differences:
         if not is_cut(bytes(raw)):
             self.kept.extras[key] = digest(raw)
 
-    def _chain(self) -> None:
-        """The order of the agent's messages, and the client's where it is another one."""
+    def _chain(self, held: list[str]) -> None:
+        """The order of the agent's messages, and that in which the client holds them, where it is another one."""
         keys = [key for key in self._ours if key in self._theirs or key in self.kept.items]
         common = [key for key in keys if key in self._theirs]
-        base = [key for key in self._theirs if key in self._ours]
+        there = set(common)
+        base = [key for key in held if key in there]
+        # Behind an earlier one a chain is kept in any case: it says what no longer stands where it stood.
         if len(common) < len(keys) or common != base or self._before.chains:
-            # Behind an earlier one a chain is kept in any case: it says what no longer stands where it stood.
-            held = bytes(key in self._theirs for key in keys)
+            flags = bytes(key in self._theirs for key in keys)
             users = bytes(self._ours[key][0].role == "user" for key in keys)
-            self.kept.chains.append(Chain(keys, held, users, [] if common == base else base))
+            self.kept.chains.append(Chain(keys, flags, users, [] if common == base else base))
 
 
 def _as_held(members: Flat, reading: Reading) -> Flat:

@@ -57,8 +57,9 @@ def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
         elif item.calls and _says_nothing(item) and not any(_is_whole(calls.get(id)) for id in item.calls):
             back.pop(key, None)
     there = draft.messages.keys() | back.keys()
+    deleted = _deleted(draft)
     for key, item in items.items():
-        if item.result_of and item.whole != ABSENT and key not in draft.messages:
+        if item.result_of and item.whole != ABSENT and key not in draft.messages and key not in deleted:
             call = calls.get(item.result_of)
             comes_back = call is not None and _is_whole(call) and call.holder in there
             if comes_back or item.result_of in draft.call_ids:
@@ -66,6 +67,16 @@ def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
             else:
                 back.pop(key, None)
     return list(back)
+
+
+def _deleted(draft: Draft) -> set[str]:
+    """What the client held in front of something that it still posts, as it held it: the user has deleted it."""
+    deleted = set()
+    for chain in draft.kept.chains[:1]:
+        held = chain.base or [key for key, is_held in zip(chain.keys, chain.held, strict=True) if is_held]
+        last = max((place for place, key in enumerate(held) if key in draft.messages), default=0)
+        deleted |= {key for key in held[:last] if key not in draft.messages}
+    return deleted
 
 
 def _is_whole(item: Item | None) -> bool:
