@@ -119,7 +119,7 @@ class Capture:
             if self._has_thought:
                 said = {head.id for head, _ in ours}
                 theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
-            kept = kept_of(ours, theirs, self._posted, self._client, self._kept)
+            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept)
         except MalformedEvent:
             return None
         return None if kept.is_empty else kept

@@ -24,15 +24,18 @@ _TEXTS: Final = ("content", "function.arguments")
 
 
 def kept_of(
-    canonical: Messages, base: Messages, posted: Posted, client: ClientVersion | None, kept: Kept | None
+    canonical: Messages, base: Messages, given: Posted, posted: Posted, client: ClientVersion | None, kept: Kept | None
 ) -> Kept:
     """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
 
-    `posted` is what the client has posted for it, and `kept` the record by which that was restored.
+    `posted` is what the client has posted for it, and `given` what the agent was given, restored by the record `kept`.
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
-    return _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept()).kept
+    differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept())
+    if kept is not None:
+        differences.supersede(kept, given)
+    return differences.kept
 
 
 def digest(raw: Raw) -> bytes:
@@ -110,6 +113,24 @@ class _Differences:
                 item = self.kept.items.setdefault(key, Item(members={}))
                 item.whole, item.result_of = bytes(ours[1]), ours[0].toolCallId or ""
 
+    def supersede(self, before: Kept, given: Posted) -> None:
+        """Say of what the stream has changed, or taken out of the conversation, that it lacks nothing any more.
+
+        What the stream has left alone may still be as it was for another client of the thread.
+        """
+        untouched = {id(raw) for _, raw in given.messages}
+        for key, (head, _) in zip(keys_of(head for head, _ in given.messages), given.messages, strict=True):
+            ours = self._ours.get(key)
+            if ours is not None and id(ours[1]) in untouched:
+                continue
+            if key in before.items:
+                self.kept.items.setdefault(key, Item(members={}))
+            for id_ in before.calls.keys() & set(head.calls):
+                self.kept.calls.setdefault(id_, Item(members={}))
+        for key in self._ours.keys() & before.items.keys():
+            if id(self._ours[key][1]) not in untouched:
+                self.kept.items.setdefault(key, Item(members={}))
+
     def _is_known(self, message: tuple[MessageHead, Raw]) -> bool:
         """Whether the client has posted it: it is what the client holds, whatever it strips of what it is sent."""
         return id(message[1]) in self._known
@@ -141,7 +162,7 @@ class _Differences:
         calls = [id for id in ours[0].calls if self._our_calls[id][0] == key]
         if any(self._moves(id, key) for id in calls):
             item.calls = calls
-        if item.members or item.whole or item.calls or key in self._before.items:
+        if item.members or item.whole or item.calls:
             self.kept.items[key] = item
 
     def _whole(self, message: tuple[MessageHead, Raw]) -> bytes:
@@ -166,7 +187,7 @@ class _Differences:
             return
         else:
             item.whole = call.raw
-        if item.members or item.whole or item.holder or id in self._before.calls:
+        if item.members or item.whole or item.holder:
             self.kept.calls[id] = item
 
     def _add_extra(self, key: str) -> None:
