@@ -10,12 +10,13 @@ from agui_middleware.history.texts import SharedTexts
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.event import Event, MalformedEvent
-from agui_middleware.protocol.event_kind import CALL
+from agui_middleware.protocol.event_kind import CALL, THINKING, THINKING_SPAN
 from agui_middleware.protocol.event_types import TOKENS, types_about
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
 
 _OF_CALLS: Final = types_about(CALL)
+_THINKING: Final = types_about(THINKING, THINKING_SPAN)
 _RESTATES: Final = frozenset({"MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT"})
 """The types that put other messages in the place of those that there are."""
 _LOSES_REASONING: Final = frozenset({Difference.OTHER_REASONING, Difference.WITHOUT_EARLIER, Difference.SNAPSHOT_ORDER})
@@ -41,6 +42,7 @@ class Capture:
         "_client",
         "_gave_up",
         "_given",
+        "_has_thought",
         "_kept",
         "_limit",
         "_posted",
@@ -56,6 +58,7 @@ class Capture:
         self._client = client
         self._limit = limit
         self._gave_up = False
+        self._has_thought = False  # THINKING_* name no message, and each client makes one up
         self._canonical = Conversation(given.messages)
         self._base = Conversation(posted.messages, reading_of(client))
         loses = bool(differences_of(client) & _LOSES_REASONING)
@@ -77,6 +80,8 @@ class Capture:
         if type in _RESTATES:
             self._texts.flush()
             self._calls.flush()
+        elif type in _THINKING:
+            self._has_thought = True
         self._gave_up = self._is_too_large()
         if type in ID_OF:
             self._agent_sent_chunk(event)
@@ -110,7 +115,11 @@ class Capture:
         if self._gave_up or self._is_too_large():
             return None
         try:
-            kept = kept_of(self._canonical.messages(), self._base.messages(), self._posted, self._client, self._kept)
+            ours, theirs = self._canonical.messages(), self._base.messages()
+            if self._has_thought:
+                said = {head.id for head, _ in ours}
+                theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
+            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept)
         except MalformedEvent:
             return None
         return None if kept.is_empty else kept

@@ -1,6 +1,6 @@
 """In what the conversation of a client differs from the agent's: the record of a response."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
@@ -8,10 +8,11 @@ from msgspec import Raw
 
 from agui_middleware.downgrades.binary_parts import posted_media
 from agui_middleware.history.readings import reading_of
-from agui_middleware.history.record import ABSENT, VERSION, Chain, Item, Kept, Member, keys_of
+from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, keys_of
 from agui_middleware.history.texts import cut, is_cut
 from agui_middleware.history.upgrade import upgrades_for
 from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, same, text_of
+from agui_middleware.protocol.conversation import Reading
 from agui_middleware.protocol.event import as_id
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.messages import calls_of
@@ -23,15 +24,18 @@ _TEXTS: Final = ("content", "function.arguments")
 
 
 def kept_of(
-    canonical: Messages, base: Messages, posted: Posted, client: ClientVersion | None, kept: Kept | None
+    canonical: Messages, base: Messages, given: Posted, posted: Posted, client: ClientVersion | None, kept: Kept | None
 ) -> Kept:
     """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
 
-    `posted` is what the client has posted for it, and `kept` the record by which that was restored.
+    `posted` is what the client has posted for it, and `given` what the agent was given, restored by the record `kept`.
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
-    return _Differences(ours, theirs, posted, reading_of(client).strips, kept or Kept()).kept
+    differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept())
+    if kept is not None:
+        differences.supersede(kept, given)
+    return differences.kept
 
 
 def digest(raw: Raw) -> bytes:
@@ -62,14 +66,29 @@ def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> 
     return whole.messages
 
 
+def _astray(base: Messages) -> set[str]:
+    """The results that do not stand behind their calls, where the client cuts them off with what stands before them."""
+    astray, held = set(), set[str]()
+    keys = keys_of(head for head, _ in base)
+    for key, (head, _) in zip(keys, base, strict=True):
+        if head.role != "tool":
+            held = set(head.calls)
+        elif head.toolCallId not in held:
+            astray.add(key)
+    return astray
+
+
 class _Differences:
     """One comparison of two conversations."""
 
-    def __init__(self, ours: Messages, theirs: Messages, posted: Posted, strips: frozenset[str], kept: Kept) -> None:
+    def __init__(
+        self, ours: Messages, theirs: Messages, base: Messages, posted: Posted, reading: Reading, kept: Kept
+    ) -> None:
         self.kept = Kept(VERSION, {}, {}, {}, [])
-        self._strips = strips
+        self._reading = reading
+        self._strips = reading.strips
         self._before = kept
-        self._known = {id(raw) for _, raw in posted.messages}  # what the client holds as it is, whatever it strips
+        self._known = {id(raw) for _, raw in posted.messages}
         self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
         self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
         self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
@@ -83,23 +102,57 @@ class _Differences:
             self._compare_call(call)
         for key in extra:
             self._add_extra(key)
-        self._chain()
+        self._keep_results(_astray(base))
+        self._chain(keys_of(head for head, _ in base))
+
+    def _keep_results(self, keys: set[str]) -> None:
+        """Keep results whole that the client holds, but away from their calls."""
+        for key in keys:
+            ours = self._ours.get(key)
+            if ours is not None and ours[0].toolCallId in self._asked and not is_cut(bytes(ours[1])):
+                item = self.kept.items.setdefault(key, Item(members={}))
+                item.whole, item.result_of = bytes(ours[1]), ours[0].toolCallId or ""
+
+    def supersede(self, before: Kept, given: Posted) -> None:
+        """Say of what the stream has changed, or taken out of the conversation, that it lacks nothing any more.
+
+        What the stream has left alone may still be as it was for another client of the thread.
+        """
+        untouched = {id(raw) for _, raw in given.messages}
+        for key, (head, _) in zip(keys_of(head for head, _ in given.messages), given.messages, strict=True):
+            ours = self._ours.get(key)
+            if ours is not None and id(ours[1]) in untouched:
+                continue
+            if key in before.items:
+                self.kept.items.setdefault(key, Item(members={}))
+            for id_ in before.calls.keys() & set(head.calls):
+                self.kept.calls.setdefault(id_, Item(members={}))
+        for key in self._ours.keys() & before.items.keys():
+            if id(self._ours[key][1]) not in untouched:
+                self.kept.items.setdefault(key, Item(members={}))
+
+    def _is_known(self, message: tuple[MessageHead, Raw]) -> bool:
+        """Whether the client has posted it: it is what the client holds, whatever it strips of what it is sent."""
+        return id(message[1]) in self._known
 
     def _differs(self, key: str) -> bool:
         theirs = self._theirs.get(key)
         if theirs is None:
             return True
         raw, other = self._ours[key][1], theirs[1]
-        return not (raw is other or bytes(raw) == bytes(other)) or (
-            id(other) not in self._known and any(f'"{name}"'.encode() in bytes(other) for name in self._strips)
-        )
+        if not (raw is other or bytes(raw) == bytes(other)):
+            return True
+        stripped = self._strips if self._reading.part_members else (*self._strips, "content")
+        return not self._is_known(theirs) and any(bytes(other).find(f'"{name}"'.encode()) >= 0 for name in stripped)
 
     def _compare(self, key: str) -> None:
         ours, theirs = self._ours[key], self._theirs.get(key)
         item = Item(members={})
         if theirs is not None:
-            strips = frozenset() if id(theirs[1]) in self._known else self._strips
-            item.members = _members(flat_message(ours[1]), flat_message(theirs[1]), strips)
+            held = flat_message(theirs[1])
+            if not self._is_known(theirs):
+                held = _as_held(held, self._reading)
+            item.members = _members(flat_message(ours[1]), held)
         else:
             whole = self._whole(ours)
             if is_cut(whole):
@@ -109,7 +162,7 @@ class _Differences:
         calls = [id for id in ours[0].calls if self._our_calls[id][0] == key]
         if any(self._moves(id, key) for id in calls):
             item.calls = calls
-        if item.members or item.whole or item.calls or key in self._before.items:
+        if item.members or item.whole or item.calls:
             self.kept.items[key] = item
 
     def _whole(self, message: tuple[MessageHead, Raw]) -> bytes:
@@ -125,12 +178,16 @@ class _Differences:
         key, call = self._our_calls[id]
         item = Item(members={}, holder=key if self._moves(id, key) else "")
         if id in self._their_calls:
-            item.members = _members(flat_call(call), flat_call(self._their_calls[id][1]), self._strips)
+            key = self._their_calls[id][0]
+            held = flat_call(self._their_calls[id][1])
+            if not self._is_known(self._theirs[key]):
+                held = _as_held(held, self._reading)
+            item.members = _members(flat_call(call), held)
         elif is_cut(call.raw):
             return
         else:
             item.whole = call.raw
-        if item.members or item.whole or item.holder or id in self._before.calls:
+        if item.members or item.whole or item.holder:
             self.kept.calls[id] = item
 
     def _add_extra(self, key: str) -> None:
@@ -138,33 +195,49 @@ class _Differences:
         if not is_cut(bytes(raw)):
             self.kept.extras[key] = digest(raw)
 
-    def _chain(self) -> None:
-        """The order of the agent's messages, and the client's where it is another one."""
+    def _chain(self, held: list[str]) -> None:
+        """The order of the agent's messages, and that in which the client holds them, where it is another one."""
         keys = [key for key in self._ours if key in self._theirs or key in self.kept.items]
         common = [key for key in keys if key in self._theirs]
-        base = [key for key in self._theirs if key in self._ours]
+        there = set(common)
+        base = [key for key in held if key in there]
+        # Behind an earlier one a chain is kept in any case: it says what no longer stands where it stood.
         if len(common) < len(keys) or common != base or self._before.chains:
-            # Behind an earlier one a chain is kept in any case: it says what no longer stands where it stood.
-            held = bytes(key in self._theirs for key in keys)
+            flags = bytes(key in self._theirs for key in keys)
             users = bytes(self._ours[key][0].role == "user" for key in keys)
-            self.kept.chains.append(Chain(keys, held, users, [] if common == base else base))
+            self.kept.chains.append(Chain(keys, flags, users, [] if common == base else base))
 
 
-def _members(ours: Flat, theirs: Flat, strips: Sequence[str] | frozenset[str]) -> dict[str, Member]:
+def _as_held(members: Flat, reading: Reading) -> Flat:
+    """What a release keeps of the members of a message or call that it is sent."""
+    kept = {name: value for name, value in members.items() if name not in reading.strips}
+    content = as_bytes(kept.get("content"))
+    if reading.part_members or content[:1] != b"[":
+        return kept
+    parts = JsonObject.of(b'{"v":%b}' % content).get_list("v") or []
+    return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}
+
+
+def _part_as_held(part: JsonObject) -> JsonObject:
+    type = part.get("type")
+    if type == "binary":
+        return part
+    return part.without("id", "metadata") if type == "text" else part.without("id")
+
+
+def _members(ours: Flat, theirs: Flat) -> dict[str, Member]:
     """The members in which a client's copy differs."""
     members = {}
     for name in ours.keys() | theirs.keys():
-        held = ABSENT if name in strips else as_bytes(theirs.get(name))
-        said = as_bytes(ours.get(name))
-        if name not in ("id", "role") and not same(said, held):
-            member = _text_member(ours.get(name), theirs.get(name)) if name in _TEXTS else Member(said, [held])
+        said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
+        if name != "id" and not same(said, held):
+            member = _text_member(said, held) if name in _TEXTS else Member(said, [held])
             if member is not None:
                 members[name] = member
     return members
 
 
-def _text_member(ours: object, theirs: object) -> Member | None:
-    said, held = as_bytes(ours), as_bytes(theirs)
+def _text_member(said: bytes, held: bytes) -> Member | None:
     if not (is_cut(said) or is_cut(held)):
         return Member(said, [held])
     left = cut(text_of(said) or "", text_of(held) or "")

@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from agui_middleware.history.differences import digest, held_calls
 from agui_middleware.history.record import ABSENT, Item, Kept, Member, keys_of
-from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, same, text_of, with_members
+from agui_middleware.history.values import Flat, alike, as_bytes, flat_call, flat_message, same, text_of, with_members
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.posted import MessageHead, Posted, as_message, head_of
 
@@ -153,7 +153,7 @@ def _changes(members: Flat, item: Item) -> dict[str, bytes]:
 
 
 def _whole(posted: bytes, member: Member) -> bytes | None:
-    if same(posted, member.canonical) or not any(same(posted, base) for base in member.bases):
+    if same(posted, member.canonical) or not any(alike(posted, base) for base in member.bases):
         return None
     return member.canonical
 

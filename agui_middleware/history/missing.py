@@ -11,8 +11,8 @@ def returning(draft: Draft) -> list[str]:
     """The keys of the messages that come back, in the order of their chains.
 
     - Between messages that are still posted, a message comes back.
-    - Behind the last of them it comes back too, unless the conversation was cut there: 1.0.0 cuts behind a user's message to
-      have it answered again, or in front of one, so that what stands between the two goes or stays with the answer.
+    - Behind the last of them it comes back too, unless the conversation was cut: where the user's message that it followed
+      is no longer posted, or is the last that is posted, that is to be answered again.
     - A result comes back with its call, and a message that was there for calls alone with one of these.
     """
     back: dict[str, None] = {}
@@ -28,25 +28,22 @@ def returning(draft: Draft) -> list[str]:
 def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
     """The missing messages of a chain whose place is still there."""
     last = max((place for place, key in enumerate(chain.keys) if key in draft.messages), default=-1)
-    before = None  # the last one that the client has held
+    before = ""  # the last one that is posted
+    is_cut = False  # a user's message behind that is not
     for place, key in enumerate(chain.keys):
-        if chain.held[place] or key in draft.messages:
-            before = place
-        elif before is not None and chain.keys[before] in known:
-            continue  # a newer answer was given there
-        elif place < last or _is_uncut(draft, chain, before, place):
+        if key in draft.messages:
+            before, is_cut = key, False
+        elif chain.held[place]:
+            is_cut = is_cut or bool(chain.users[place])
+        elif before in known:
+            continue  # another answer was given there since
+        elif place < last or (before and not is_cut and _is_answered(draft, before)):
             yield key
 
 
-def _is_uncut(draft: Draft, chain: Chain, before: int | None, place: int) -> bool:
-    """Whether a message behind all that is posted of a chain belongs to what is posted."""
-    if before is None or chain.keys[before] not in draft.messages:
-        return False
-    if not chain.users[before]:
-        return True
-    following = next((later for later in range(place, len(chain.keys)) if chain.held[later]), None)
-    answered = following is None or chain.users[following]
-    return bool(answered) and draft.keys[-1] != chain.keys[before]
+def _is_answered(draft: Draft, key: str) -> bool:
+    """Whether what stood behind a message still does: not where a user's is posted last, to be answered again."""
+    return draft.keys[-1] != key or draft.messages[key][0].role != "user"
 
 
 def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
@@ -60,8 +57,9 @@ def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
         elif item.calls and _says_nothing(item) and not any(_is_whole(calls.get(id)) for id in item.calls):
             back.pop(key, None)
     there = draft.messages.keys() | back.keys()
+    deleted = _deleted(draft)
     for key, item in items.items():
-        if item.result_of and item.whole != ABSENT and key not in draft.messages:
+        if item.result_of and item.whole != ABSENT and key not in draft.messages and key not in deleted:
             call = calls.get(item.result_of)
             comes_back = call is not None and _is_whole(call) and call.holder in there
             if comes_back or item.result_of in draft.call_ids:
@@ -69,6 +67,16 @@ def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
             else:
                 back.pop(key, None)
     return list(back)
+
+
+def _deleted(draft: Draft) -> set[str]:
+    """What the client held in front of something that it still posts, as it held it: the user has deleted it."""
+    deleted = set()
+    for chain in draft.kept.chains[:1]:
+        held = chain.base or [key for key, is_held in zip(chain.keys, chain.held, strict=True) if is_held]
+        last = max((place for place, key in enumerate(held) if key in draft.messages), default=0)
+        deleted |= {key for key in held[:last] if key not in draft.messages}
+    return deleted
 
 
 def _is_whole(item: Item | None) -> bool:

@@ -14,30 +14,34 @@ def in_order(draft: Draft) -> list[str]:
     order = draft.keys
     left = set(draft.restored)
     for chain in draft.kept.chains:
-        order = _with_missing(_as_said(order, chain), chain, left)
+        order = _with_missing(_as_said(draft, order, chain), chain, left)
         left.difference_update(chain.keys)
     return _with_results(order, draft, left)
 
 
-def _as_said(order: list[str], chain: Chain) -> list[str]:
-    """The agent's order, where the client holds the messages in another one and the user has not changed it."""
+def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
+    """The agent's order, where the client holds the messages in another one and the user has not changed it.
+
+    The place of a result is not the user's to choose: it does not count.
+    """
     if not chain.base:
         return order
     place = {key: index for index, key in enumerate(chain.base)}
     known = [key for key in order if key in place]
-    if known != sorted(known, key=place.__getitem__):
+    chosen = [key for key in known if draft.messages[key][0].role != "tool"]
+    if chosen != sorted(chosen, key=place.__getitem__):
         return order
-    behind: dict[str, list[str]] = {"": []}
-    last = ""
+    said = {key: index for index, key in enumerate(chain.keys)}
+    behind: dict[str, list[str]] = {}
+    last, end = "", known[-1:]
     for key in order:
         if key in place:
             last = key
-            behind[key] = []
         else:
-            behind[last].append(key)
-    said = {key: index for index, key in enumerate(chain.keys)}
+            behind.setdefault(last, []).append(key)
+    tail = behind.pop(end[0], []) if end else []
     known.sort(key=said.__getitem__)
-    return behind[""] + [each for key in known for each in (key, *behind[key])]
+    return behind.get("", []) + [each for key in known for each in (key, *behind.get(key, ()))] + tail
 
 
 def _with_missing(order: list[str], chain: Chain, missing: set[str]) -> list[str]:
@@ -53,14 +57,11 @@ def _with_missing(order: list[str], chain: Chain, missing: set[str]) -> list[str
             (first if last is None else behind.setdefault(last, [])).append(key)
     if not (behind or first):
         return order
-    following = next((key for key in chain.keys if key in there), None)
     after: list[str] = []
     for key in order:
-        if key == following:
-            after += first
         after.append(key)
         after += behind.get(key, ())
-    return after
+    return first + after
 
 
 def _with_results(order: list[str], draft: Draft, left: set[str]) -> list[str]:

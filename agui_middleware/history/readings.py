@@ -34,6 +34,8 @@ def reading_of(client: ClientVersion | None) -> Reading:
     return Reading(
         strips=frozenset(member for difference, member in STRIPS.items() if difference in declared),
         names=Difference.WITHOUT_NAMES not in declared,
+        part_members=Difference.WITHOUT_PART_MEMBERS not in declared,
+        results_last=any(row.name == "result-order" for row in downgrades_for(client)),
         echo=Difference.WITHOUT_ECHO not in declared,
         replaces=Difference.SNAPSHOT_ORDER in declared,
         keeps_reasoning=keeps_reasoning,

@@ -53,13 +53,13 @@ def as_bytes(value: Any) -> bytes:
 
 
 def same(one: bytes, other: bytes) -> bool:
-    """Whether two members are equal; releases leave out, or add, what is empty."""
-    if one == other:
-        return True
-    ours, theirs = _value(one), _value(other)
-    if ours in _EMPTY and theirs in _EMPTY:
-        return True
-    return _text(ours) == _text(theirs)
+    """Whether two members are equal."""
+    return one == other or (ABSENT not in (one, other) and _text(_value(one)) == _text(_value(other)))
+
+
+def alike(one: bytes, other: bytes) -> bool:
+    """Whether two members are equal, or both empty: releases leave out, or add, what is empty."""
+    return same(one, other) or (_value(one) in _EMPTY and _value(other) in _EMPTY)
 
 
 def _text(value: Any) -> str:

@@ -26,8 +26,12 @@ class Reading(NamedTuple):
 
     strips: frozenset[str] = frozenset()
     """The members that it keeps on no message and no call."""
+    part_members: bool = True
+    """Whether content parts keep their `id`, and texts among them their `metadata`."""
     names: bool = True
     """Whether a text has the name that its START brings."""
+    results_last: bool = False
+    """Whether a result stands where it has arrived."""
     echo: bool = True
     """Whether an input echo brings messages."""
     replaces: bool = False
@@ -190,8 +194,9 @@ class Conversation:
             members["subagentRunId"] = head.subagentRunId
         entry = Entry.new(members)
         self._merge_metadata(entry, event)
-        holder = self._calls.get(call)
-        self._insert(entry, self._last if holder is None or holder[0].role != "assistant" else holder[0].last_result())
+        holder, _ = self._calls.get(call, (None, None))
+        stands_last = self.reading.results_last or holder is None or holder.role != "assistant"
+        self._insert(entry, self._last if stands_last or holder is None else holder.last_result())
 
     def _encrypted(self, event: Event) -> None:
         id, value = as_id(event.head.entityId), event.get("encryptedValue")

@@ -21,8 +21,10 @@ from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol import posted as protocol
 from tests.clients.client import Client, Outcome, Run
 from tests.downgrades.cases import Case
+from tests.history.conversations import astray, doubled, doubled_calls
 from tests.notation import stream as events
 from tests.strategies import Json, plain
+from tests.strategies.reader import canonical
 
 EMPTY_RUN = plain([dict(event) for event in events("RS r; RF r")])
 LIMIT = 1 << 24
@@ -54,8 +56,9 @@ def nothing(held: list[Json], other: list[Json], turn: int) -> list[Json]:
 
 
 def regenerate(held: list[Json], other: list[Json], turn: int) -> list[Json]:
-    """Have the last question answered again."""
-    last = max((place for place, message in enumerate(held) if message["role"] == "user"), default=None)
+    """Have the last question answered again: the last one that both clients hold."""
+    asked = {message["id"] for message in other if message["role"] == "user"}
+    last = max((place for place, m in enumerate(held) if m["role"] == "user" and m["id"] in asked), default=None)
     return nothing(held, other, turn) if last is None else held[: last + 1]
 
 
@@ -116,6 +119,9 @@ class Turn:
     body: bytes
     kept: Kept | None
     expected: bytes
+    runs: tuple[Case, ...] = ()
+    """The runs so far."""
+    earlier: "Turn | None" = None
 
     def __str__(self) -> str:
         return f"{self.case.name}, {self.route.name}, {self.edit.__name__}, turn {self.number}, {self.release}"
@@ -131,6 +137,14 @@ class Turn:
     @cached_property
     def after(self) -> list[Json]:
         return messages_of(self.given)
+
+    @property
+    def is_as_1_0_0(self) -> bool:
+        """Whether the agent gets what 1.0.0 posts, but for ids that a client mints, and numbers that JavaScript rounds."""
+        ends = (
+            Outcome(True, None, canonical(messages), None, None, None, []) for messages in (self.after, self.original)
+        )
+        return next(ends).ends_like(next(ends))
 
     @cached_property
     def original(self) -> list[Json]:
@@ -213,10 +227,11 @@ def _event(frame: bytes) -> Event | None:
 def converse(client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit) -> Iterator[Turn]:
     """Conversations of three turns: each case is the first run of one, and the next case its second."""
     following = [*chosen[1:], *chosen[:1]]
+    turns: dict[int, Turn] = {}
     version = ClientVersion.parse(client.release)
     memories = [Memory(version, route) for _ in chosen]
     streams = [[case.run.stream for case in chosen], [case.run.stream for case in following], [EMPTY_RUN] * len(chosen)]
-    held = [[*case.run.messages, _typed(1)] for case in chosen]
+    held: list[list[Json]] = [[*map(dict, case.run.messages), _typed(1)] for case in chosen]
     theirs = list(held)
     states: list[Any] = [case.run.state for case in chosen]
     other_states = list(states)
@@ -224,14 +239,27 @@ def converse(client: Client, reference: Client, chosen: Sequence[Case], route: R
         rewritten = [memory.rewrite(stream) for memory, stream in zip(memories, originals, strict=True)]
         ends = _run(client, rewritten, held, states)
         others = _run(reference, originals, theirs, other_states)
-        for case, memory, end, other in zip(chosen, memories, ends, others, strict=True):
+        for place, (memory, end, other) in enumerate(zip(memories, ends, others, strict=True)):
+            body = end.posted.encode()
             if number > 1:
-                body, expected = end.posted.encode(), other.posted.encode()
-                yield Turn(client.release, case, route, edit, number, body, memory.kept, expected)
-            memory.remember(end.posted.encode())
-        pairs = [(end.messages, other.messages) for end, other in zip(ends, others, strict=True)]
-        held = [edit(ours, other, number + 1) for ours, other in pairs]
-        theirs = [edit(other, ours, number + 1) for ours, other in pairs]
+                runs = (chosen[place], following[place])[: number - 1]
+                turns[place] = Turn(
+                    client.release,
+                    chosen[place],
+                    route,
+                    edit,
+                    number,
+                    body,
+                    memory.kept,
+                    other.posted.encode(),
+                    runs,
+                    turns.get(place),
+                )
+                yield turns[place]
+            memory.remember(body)
+        lists = [(end.messages, other.messages) for end, other in zip(ends, others, strict=True)]
+        held = [edit(ours, other, number + 1) for ours, other in lists]
+        theirs = [edit(other, ours, number + 1) for ours, other in lists]
         states, other_states = [end.state for end in ends], [end.state for end in others]
 
 
@@ -241,3 +269,73 @@ def _run(client: Client, streams: Sequence[bytes], held: Sequence[list[Json]], s
         for stream, messages, state in zip(streams, held, states, strict=True)
     ]
     return client.read_many(runs)
+
+
+def reason(turn: Turn) -> str | None:
+    """Why the agent may get something else than from 1.0.0. Each is a row of the table in history/README.md.
+
+    What was so in an earlier turn stays so.
+    """
+    found = next((reason for reason, holds in REASONS.items() if holds(turn)), None)
+    if found is None and turn.earlier is not None and not turn.earlier.is_as_1_0_0:
+        return reason(turn.earlier)
+    return found
+
+
+def _thinks(turn: Turn) -> bool:
+    return any(event["type"].startswith("THINKING_") for run in turn.runs for event in run.events)
+
+
+def _uses_calls_again(turn: Turn) -> bool:
+    """Whether a call of an earlier run is opened again."""
+    opened = [
+        {event.get("toolCallId") for event in run.events if event["type"] in ("TOOL_CALL_START", "TOOL_CALL_CHUNK")}
+        for run in turn.runs
+    ]
+    return len(opened) > 1 and bool(opened[0] & opened[1])
+
+
+def _has_handles(turn: Turn) -> bool:
+    return '"file"' in json.dumps(turn.after) and '"binary"' in json.dumps([run.events for run in turn.runs])
+
+
+def _is_unknown(turn: Turn) -> bool:
+    keys = {key for chain in (turn.kept.chains if turn.kept else ()) for key in chain.keys}
+    return not any(message["id"] in keys for message in turn.posted)
+
+
+def _leaves_orphans(turn: Turn) -> bool:
+    return turn.edit is delete and bool(_results(turn.original) - _results(turn.after) - _calls(turn.original))
+
+
+def _answers_more(turn: Turn) -> bool:
+    return turn.edit is delete and bool(_results(turn.after) - _results(turn.original))
+
+
+def _results(messages: list[Json]) -> set[str]:
+    return {message["toolCallId"] for message in messages if message["role"] == "tool"}
+
+
+def _calls(messages: list[Json]) -> set[str]:
+    return {call["id"] for message in messages for call in message.get("toolCalls") or ()}
+
+
+def _keeps_unknown_members(turn: Turn) -> bool:
+    """Whether messages have members that 1.0.0 strips, and are the same but for them."""
+    if len(turn.after) != len(turn.original):
+        return False
+    pairs = list(zip(turn.after, turn.original, strict=True))
+    return all({name: ours[name] for name in theirs if name in ours} == theirs for ours, theirs in pairs)
+
+
+REASONS: dict[str, Callable[[Turn], bool]] = {
+    "THINKING_* name no message, and each client makes one up": _thinks,
+    "1.0.0 drops a binary part that has nothing but a handle; the agent gets it back": _has_handles,
+    "1.0.0 holds a result before its call; the upgrade puts it behind": lambda turn: bool(astray(turn.original)),
+    "1.0.0 holds two messages of one id": lambda turn: bool(doubled(turn.original)),
+    "an agent uses the id of a call again": lambda turn: bool(doubled_calls(turn.posted)) or _uses_calls_again(turn),
+    "nothing that the record knows is posted": _is_unknown,
+    "a result goes with its call, which the user has deleted": _leaves_orphans,
+    "a result that came last comes back with its call, though the user has deleted it": _answers_more,
+    "1.0.0 strips members that it does not know": _keeps_unknown_members,
+}
