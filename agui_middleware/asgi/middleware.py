@@ -102,6 +102,11 @@ class AGUIMiddleware:
         self._unnamed = 0  # responses to clients that nobody has named
         self._sleep: Sleep = anyio.sleep  # tests have a clock of their own
 
+    @property
+    def history_failures(self) -> int:
+        """How often the store of the history could not be read or written, for metrics. The runs went on without."""
+        return self._reports.history_failures
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match = (self._plans.only or self._plans.routing.find(scope)) if scope["type"] == "http" else None
         if match is None:

@@ -77,7 +77,7 @@ class Turn:
         That is so too where the framework says that another route, which hides, has answered: the thread is not that one's.
         """
         posted, given = self._posted, self._given
-        if posted is None or given is None or self._threads is None or not plan.rewrites or plan.hides != self._hides:
+        if posted is None or given is None or self._threads is None or not plan.takes_away or plan.hides != self._hides:
             return None
         kept, owned = self._record or (None, Owned())
         self._context = context
@@ -130,7 +130,7 @@ class Turn:
     async def _restored(self, posted: Posted) -> Posted:
         """The conversation with what `client` could not be given, where anything is kept for it."""
         plan, threads = self._decision.choice.plan, self._threads
-        if threads is None or not plan.rewrites:
+        if threads is None or not plan.takes_away:
             return posted
         thread = posted.input.get("threadId")
         self._key = thread_key(self._owner, self._route.path, thread)

@@ -38,7 +38,7 @@ class TurnMaker:
             return None
         choice, threads = decision.choice, self._threads
         plan, route = choice.plan, choice.route
-        keeps = threads is not None and route.history and plan.rewrites
+        keeps = threads is not None and route.history and plan.takes_away
         if not (keeps or upgrades_for(plan.client) or route.history_without_subagents):
             return None
         owner, is_known = self._owned_by(scope) if keeps else (None, False)

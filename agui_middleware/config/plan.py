@@ -30,6 +30,8 @@ class Plan(NamedTuple):
     """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
     reader: Reader | None = None
     """The SDK that reads it; `None`: @ag-ui/client."""
+    takes_away: bool = False
+    """The reader may end with another conversation than the agent's, so that it posts another one."""
 
     @property
     def reader_name(self) -> str | None:
@@ -71,7 +73,13 @@ def make_plan(
     before = [track_ownership] if hides and filters else []
     pipeline = build_pipeline(release, visible, lowered=lowered, also=also)
     return Plan(
-        release, seen, Composition([*before, *filters, *pipeline]), hides, reader is None or reader.comments, reader
+        client=release,
+        visibility=seen,
+        composition=Composition([*before, *filters, *pipeline]),
+        hides=hides,
+        reads_comments=reader is None or reader.comments,
+        reader=reader,
+        takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),
     )
 
 

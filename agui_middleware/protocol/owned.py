@@ -23,7 +23,7 @@ class Owned:
         return cls(opened)
 
     def __contains__(self, entity: object) -> bool:
-        return entity in self._opened and self._opened[entity]  # type: ignore[index]
+        return entity in self._opened and self._opened[entity]
 
     def __bool__(self) -> bool:
         return bool(self._opened)

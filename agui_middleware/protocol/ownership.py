@@ -208,7 +208,7 @@ class Ownership:
         return self._before._known_here(kind, id) if known is None and self._before is not None else known
 
     def _is_earlier(self, kind: str, id: Any) -> bool:
-        return (kind, id) in self._earlier and self._known_here(kind, id) is None
+        return (kind, id) in self._earlier and self._known_here(kind, id) is not False
 
     def _owns(self, kind: str, id: Any) -> bool:
         return self._known(kind, id) is True
