@@ -79,7 +79,7 @@ class Threads:
 
     def _store(self) -> Any:
         loop = current_token()
-        if self._opened is None or loop is not self._loop:
+        if self._opened is None or loop != self._loop:
             self._opened, self._loop, self._locks = self._open(), loop, {}
         return self._opened.store
 

@@ -1,9 +1,10 @@
-"""A conversation over several requests: what the agent gets back, what is kept, when, for whom, and what happens otherwise."""
+"""A conversation over several requests: what the agent gets back, what is kept, when and for whom."""
 
 import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -321,10 +322,8 @@ async def test_it_is_kept_however_the_response_ends(end: Callable[[Send], Any]) 
 
     agent = Breaks(DELEGATES.removesuffix("; RF r"), ANSWERS)
     app = hiding(agent)
-    try:
+    with suppress(LookupError, asyncio.CancelledError):
         await turn([USER]).run(app)
-    except (LookupError, asyncio.CancelledError):
-        pass
     await talk(app, LATER)
     assert agent.histories[1] == RESTORED
 
