@@ -51,10 +51,6 @@ class SQLiteStore:
         """Keep `value`, for `ttl` seconds. What has expired by now is deleted."""
         await self._in_thread(partial(self._put, key, json.dumps(value), collection or "", ttl))
 
-    async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        """Delete a value. Return whether there was one."""
-        return await self._in_thread(partial(self._delete, key, collection or ""))
-
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Abandoned where the caller is cancelled, since it may wait for another process that holds the file's lock.
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
@@ -74,11 +70,6 @@ class SQLiteStore:
         with closing(self._connect()) as connection, connection:
             connection.execute("DELETE FROM records WHERE expires <= ?", (now,))
             connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (collection, key, value, expires))
-
-    def _delete(self, key: str, collection: str) -> bool:
-        with closing(self._connect()) as connection, connection:
-            deleted = connection.execute("DELETE FROM records WHERE collection = ? AND key = ?", (collection, key))
-        return deleted.rowcount > 0
 
     def _connect(self) -> sqlite3.Connection:
         if not self._path.exists():

@@ -1,8 +1,15 @@
 """What subagents have opened earlier."""
 
+import json
+
+from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.ownership import Ownership
-from tests.notation import stream
+from tests.notation import stream as parsed
+
+
+def stream(text: str) -> list[Event]:
+    return [Event.parse(json.dumps(event).encode()) for event in parsed(text)]
 
 
 def test_what_the_agent_opens_later_is_no_subagents_any_more() -> None:
