@@ -133,7 +133,7 @@ class Capture:
             target = self._canonical.open_chunk(chunk)
         except MalformedEvent:
             return
-        if target is not None and "delta" in chunk:
+        if target is not None:
             (self._calls if target[1] else self._texts).agent_sent(chunk, target[0])
 
     def _client_got_chunk(self, chunk: Event) -> None:
@@ -141,5 +141,5 @@ class Capture:
             target = self._base.open_chunk(chunk)
         except MalformedEvent:
             return
-        if target is not None and "delta" in chunk:
+        if target is not None:
             (self._calls if target[1] else self._texts).client_got(chunk, target[0])

@@ -10,7 +10,7 @@ from collections import deque
 from typing import Final
 
 from agui_middleware.protocol.chunk_lanes import ID_OF
-from agui_middleware.protocol.conversation import Conversation
+from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import UNSET, Event, MalformedEvent
 
@@ -105,8 +105,9 @@ class SharedTexts:
         """Leave out a token that the agent has sent and the client now gets, or have both keep what they have."""
         waiting = self._waiting.get(id)
         if waiting:
-            while len(waiting) > 1 and _delta(waiting[0]) == "":
-                self.size -= len(waiting.popleft().raw)
+            while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
+                self.size -= len(waiting[0].raw)
+                self._keep(self._canonical, waiting.popleft(), id)
             first = waiting[0]
             if (first is token or _delta(first) == _delta(token)) and self._mark(id):
                 self.size -= len(waiting.popleft().raw)
@@ -120,7 +121,7 @@ class SharedTexts:
     def _keep(self, side: Conversation, token: Event, id: str) -> None:
         if token.head.type in ID_OF:  # all but its delta has been applied
             delta = _delta(token)
-            if delta:
+            if delta is not None:
                 side.append(id, self._of_calls, delta)
         else:
             side.take(token)
@@ -185,10 +186,9 @@ def is_cut(raw: bytes) -> bool:
 
 def _delta(token: Event) -> str | None:
     try:
-        delta = token.get("delta")
+        return delta_of(token)
     except MalformedEvent:
         return None
-    return delta if isinstance(delta, str) else None
 
 
 def _is_untagged(token: Event, sent: Event) -> bool:

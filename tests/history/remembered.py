@@ -320,12 +320,18 @@ def _calls(messages: list[Json]) -> set[str]:
     return {call["id"] for message in messages for call in message.get("toolCalls") or ()}
 
 
+_MEMBERS = {"id", "role", "content", "toolCalls", "toolCallId", "subagentRunId", "metadata", "encryptedValue", "error"}
+
+
 def _keeps_unknown_members(turn: Turn) -> bool:
     """Whether messages have members that 1.0.0 strips, and are the same but for them."""
     if len(turn.after) != len(turn.original):
         return False
     pairs = list(zip(turn.after, turn.original, strict=True))
-    return all({name: ours[name] for name in theirs if name in ours} == theirs for ours, theirs in pairs)
+    unknown = [
+        {name: ours[name] for name in ours if name in theirs or name in _MEMBERS} == theirs for ours, theirs in pairs
+    ]
+    return all(unknown)
 
 
 REASONS: dict[str, Callable[[Turn], bool]] = {
