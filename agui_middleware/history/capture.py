@@ -74,6 +74,8 @@ class Capture:
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
+            if self._canonical.lanes.open:
+                self._canonical.lanes.close(event)
             if id.__class__ is str:
                 (self._calls if is_call else self._texts).agent_sent(event, id)
             return
@@ -97,6 +99,8 @@ class Capture:
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
+            if self._base.lanes.open:
+                self._base.lanes.close(event)
             if id.__class__ is str:
                 (self._calls if is_call else self._texts).client_got(event, id)
             return

@@ -7,6 +7,7 @@ something else do both keep what comes from there on.
 
 import secrets
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from agui_middleware.protocol.chunk_lanes import ID_OF
@@ -120,11 +121,10 @@ class SharedTexts:
 
     def _keep(self, side: Conversation, token: Event, id: str) -> None:
         if token.head.type in ID_OF:  # all but its delta has been applied
-            delta = _delta(token)
-            if delta is not None:
-                side.append(id, self._of_calls, delta)
+            side.append(id, self._of_calls, _delta(token) or "")
         else:
-            side.take(token)
+            with suppress(MalformedEvent):
+                side.take_content(token, id, self._of_calls)
 
     def _diverge(self, id: str) -> None:
         waiting = self._waiting.pop(id, None)

@@ -53,7 +53,7 @@ class Conversation:
         self.reading: Reading = reading
         self.text_size: int = 0
         """How many characters of streamed text are held."""
-        self._lanes = Lanes()
+        self.lanes: Lanes = Lanes()
         self._calls: dict[str, tuple[Entry, Call | None]] = {}  # the second is read when somebody asks for it
         self._restate([Entry(head, raw) for head, raw in messages])
 
@@ -67,7 +67,7 @@ class Conversation:
                     self.append(*target, delta)
                 return
             if type in CLOSES_SOME:
-                self._lanes.close(event)
+                self.lanes.close(event)
             rule = _RULES.get(type)
             if rule is not None:
                 rule(self, event)
@@ -80,7 +80,7 @@ class Conversation:
         `None` where the chunk stands for no CONTENT.
         """
         try:
-            match = self._lanes.take(chunk)
+            match = self.lanes.take(chunk)
         except LookupError:
             return None
         if match is None or (not match.opened and match.lane.contradicted_by(chunk)):
@@ -123,6 +123,13 @@ class Conversation:
         target = self.call(id) if to_call else self.find(id)
         if target is not None and target.append(delta):
             self.text_size += len(delta)
+
+    def take_content(self, event: Event, id: str, to_call: bool) -> None:
+        """Apply a CONTENT or ARGS event to the entity that it is about, or an END; the lanes of chunks do not change."""
+        delta = delta_of(event)
+        if delta is not None:
+            self.append(id, to_call, delta)
+        self._merge_metadata(self.call(id) if to_call else self.find(id), event)
 
     # Events
 
@@ -179,12 +186,8 @@ class Conversation:
         head = event.head
         to_call = head.type.startswith("TOOL_CALL")
         id = as_id(head.toolCallId if to_call else head.messageId)
-        if id is None:
-            return
-        delta = delta_of(event)
-        if delta is not None:
-            self.append(id, to_call, delta)
-        self._merge_metadata(self.call(id) if to_call else self.find(id), event)
+        if id is not None:
+            self.take_content(event, id, to_call)
 
     def _result(self, event: Event) -> None:
         head = event.head
