@@ -74,6 +74,8 @@ class Capture:
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
+            if self._canonical.lanes.open:
+                self._canonical.lanes.close(event)
             if id.__class__ is str:
                 (self._calls if is_call else self._texts).agent_sent(event, id)
             return
@@ -97,6 +99,8 @@ class Capture:
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
+            if self._base.lanes.open:
+                self._base.lanes.close(event)
             if id.__class__ is str:
                 (self._calls if is_call else self._texts).client_got(event, id)
             return
@@ -133,7 +137,7 @@ class Capture:
             target = self._canonical.open_chunk(chunk)
         except MalformedEvent:
             return
-        if target is not None and "delta" in chunk:
+        if target is not None:
             (self._calls if target[1] else self._texts).agent_sent(chunk, target[0])
 
     def _client_got_chunk(self, chunk: Event) -> None:
@@ -141,5 +145,5 @@ class Capture:
             target = self._base.open_chunk(chunk)
         except MalformedEvent:
             return
-        if target is not None and "delta" in chunk:
+        if target is not None:
             (self._calls if target[1] else self._texts).client_got(chunk, target[0])

@@ -16,7 +16,7 @@ def returning(draft: Draft) -> list[str]:
     - A result comes back with its call, and a message that was there for calls alone with one of these.
     """
     back: dict[str, None] = {}
-    known: set[str] = set()  # what newer chains say something of
+    known: set[str] = set()  # what newer chains hold: another answer was given there since
     for chain in draft.kept.chains:
         for key in _of_chain(draft, chain, known):
             if key not in draft.messages and key in draft.kept.items and draft.kept.items[key].whole != ABSENT:
@@ -27,7 +27,8 @@ def returning(draft: Draft) -> list[str]:
 
 def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
     """The missing messages of a chain whose place is still there."""
-    last = max((place for place, key in enumerate(chain.keys) if key in draft.messages), default=-1)
+    posted = draft.messages.keys() - known  # a newer chain has the say of what it holds
+    last = max((place for place, key in enumerate(chain.keys) if key in posted), default=-1)
     before = ""  # the last one that is posted
     is_cut = False  # a user's message behind that is not
     for place, key in enumerate(chain.keys):
@@ -35,9 +36,7 @@ def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
             before, is_cut = key, False
         elif chain.held[place]:
             is_cut = is_cut or bool(chain.users[place])
-        elif before in known:
-            continue  # another answer was given there since
-        elif place < last or (before and not is_cut and _is_answered(draft, before)):
+        elif before not in known and (place < last or (before and not is_cut and _is_answered(draft, before))):
             yield key
 
 

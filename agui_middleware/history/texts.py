@@ -7,10 +7,11 @@ something else do both keep what comes from there on.
 
 import secrets
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from agui_middleware.protocol.chunk_lanes import ID_OF
-from agui_middleware.protocol.conversation import Conversation
+from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import UNSET, Event, MalformedEvent
 
@@ -105,8 +106,9 @@ class SharedTexts:
         """Leave out a token that the agent has sent and the client now gets, or have both keep what they have."""
         waiting = self._waiting.get(id)
         if waiting:
-            while len(waiting) > 1 and _delta(waiting[0]) == "":
-                self.size -= len(waiting.popleft().raw)
+            while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
+                self.size -= len(waiting[0].raw)
+                self._keep(self._canonical, waiting.popleft(), id)
             first = waiting[0]
             if (first is token or _delta(first) == _delta(token)) and self._mark(id):
                 self.size -= len(waiting.popleft().raw)
@@ -119,11 +121,10 @@ class SharedTexts:
 
     def _keep(self, side: Conversation, token: Event, id: str) -> None:
         if token.head.type in ID_OF:  # all but its delta has been applied
-            delta = _delta(token)
-            if delta:
-                side.append(id, self._of_calls, delta)
+            side.append(id, self._of_calls, _delta(token) or "")
         else:
-            side.take(token)
+            with suppress(MalformedEvent):
+                side.take_content(token, id, self._of_calls)
 
     def _diverge(self, id: str) -> None:
         waiting = self._waiting.pop(id, None)
@@ -185,10 +186,9 @@ def is_cut(raw: bytes) -> bool:
 
 def _delta(token: Event) -> str | None:
     try:
-        delta = token.get("delta")
+        return delta_of(token)
     except MalformedEvent:
         return None
-    return delta if isinstance(delta, str) else None
 
 
 def _is_untagged(token: Event, sent: Event) -> bool:

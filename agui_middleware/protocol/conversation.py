@@ -53,7 +53,7 @@ class Conversation:
         self.reading: Reading = reading
         self.text_size: int = 0
         """How many characters of streamed text are held."""
-        self._lanes = Lanes()
+        self.lanes: Lanes = Lanes()
         self._calls: dict[str, tuple[Entry, Call | None]] = {}  # the second is read when somebody asks for it
         self._restate([Entry(head, raw) for head, raw in messages])
 
@@ -62,13 +62,12 @@ class Conversation:
         type = event.head.type
         try:
             if type in ID_OF:
-                target = self.open_chunk(event)
-                delta = event.get("delta")
-                if target is not None and isinstance(delta, str):
+                target, delta = self.open_chunk(event), delta_of(event)
+                if target is not None and delta is not None:
                     self.append(*target, delta)
                 return
             if type in CLOSES_SOME:
-                self._lanes.close(event)
+                self.lanes.close(event)
             rule = _RULES.get(type)
             if rule is not None:
                 rule(self, event)
@@ -76,9 +75,12 @@ class Conversation:
             return  # a member that is no JSON: no client has read the event
 
     def open_chunk(self, chunk: Event) -> tuple[str, bool] | None:
-        """Apply all of a chunk but its delta. Return what that is appended to: an id, and whether it is a call's."""
+        """Apply all of a chunk but its delta. Return what that is appended to: an id, and whether it is a call's.
+
+        `None` where the chunk stands for no CONTENT.
+        """
         try:
-            match = self._lanes.take(chunk)
+            match = self.lanes.take(chunk)
         except LookupError:
             return None
         if match is None or (not match.opened and match.lane.contradicted_by(chunk)):
@@ -88,7 +90,8 @@ class Conversation:
         if match.opened:
             self._opened(type, id, chunk)
         self._merge_metadata(self.call(id) if to_call else self.find(id), chunk)
-        return id, to_call
+        has_content = "delta" in chunk or "rawEvent" in chunk or (not match.opened and "metadata" in chunk)
+        return (id, to_call) if has_content else None
 
     def messages(self) -> Messages:
         """The messages, in order."""
@@ -116,10 +119,17 @@ class Conversation:
         return call
 
     def append(self, id: str, to_call: bool, delta: str) -> None:
-        """Append to the text of a message, or to the arguments of a call."""
+        """Append to the text of a message, or to the arguments of a call. An empty delta too makes a message's text."""
         target = self.call(id) if to_call else self.find(id)
-        if delta and target is not None and target.append(delta):
+        if target is not None and target.append(delta):
             self.text_size += len(delta)
+
+    def take_content(self, event: Event, id: str, to_call: bool) -> None:
+        """Apply a CONTENT or ARGS event to the entity that it is about, or an END; the lanes of chunks do not change."""
+        delta = delta_of(event)
+        if delta is not None:
+            self.append(id, to_call, delta)
+        self._merge_metadata(self.call(id) if to_call else self.find(id), event)
 
     # Events
 
@@ -176,12 +186,8 @@ class Conversation:
         head = event.head
         to_call = head.type.startswith("TOOL_CALL")
         id = as_id(head.toolCallId if to_call else head.messageId)
-        if id is None:
-            return
-        delta = event.get("delta")
-        if isinstance(delta, str):
-            self.append(id, to_call, delta)
-        self._merge_metadata(self.call(id) if to_call else self.find(id), event)
+        if id is not None:
+            self.take_content(event, id, to_call)
 
     def _result(self, event: Event) -> None:
         head = event.head
@@ -288,6 +294,12 @@ class Conversation:
         if added is not None:
             before = target.get("metadata")
             target.set("metadata", {**(before if isinstance(before, dict) else {}), **added.members()})
+
+
+def delta_of(event: Event) -> str | None:
+    """What an event appends; of a chunk without a delta the empty string. Raises `MalformedEvent`."""
+    delta = event.get("delta", "" if event.head.type in ID_OF else None)
+    return delta if isinstance(delta, str) else None
 
 
 _RULES: Final[dict[str, Callable[[Conversation, Event], None]]] = {

@@ -299,6 +299,28 @@ def _has_handles(turn: Turn) -> bool:
     return '"file"' in json.dumps(turn.after) and '"binary"' in json.dumps([run.events for run in turn.runs])
 
 
+def _uses_ids_again(turn: Turn) -> bool:
+    roles: dict[str, set[str]] = {}
+    for message in (*turn.original, *(restated for run in turn.runs for restated in _restated(run))):
+        roles.setdefault(message["id"], set()).add(message["role"])
+    return any(len(given) > 1 for given in roles.values())
+
+
+def _restated(run: Case) -> Iterator[Json]:
+    for event in run.events:
+        yield from event.get("messages", ())
+        yield from event.get("input", {}).get("messages", ())
+
+
+def _deletes_a_question(turn: Turn) -> bool:
+    chain = turn.kept.chains[0] if turn.kept and turn.kept.chains else None
+    if turn.edit is not delete or chain is None:
+        return False
+    posted = {message["id"] for message in turn.posted}
+    asked = (key for key, held, user in zip(chain.keys, chain.held, chain.users, strict=True) if held and user)
+    return any(key not in posted for key in asked)
+
+
 def _is_unknown(turn: Turn) -> bool:
     keys = {key for chain in (turn.kept.chains if turn.kept else ()) for key in chain.keys}
     return not any(message["id"] in keys for message in turn.posted)
@@ -320,12 +342,18 @@ def _calls(messages: list[Json]) -> set[str]:
     return {call["id"] for message in messages for call in message.get("toolCalls") or ()}
 
 
+_MEMBERS = {"id", "role", "content", "toolCalls", "toolCallId", "subagentRunId", "metadata", "encryptedValue", "error"}
+
+
 def _keeps_unknown_members(turn: Turn) -> bool:
     """Whether messages have members that 1.0.0 strips, and are the same but for them."""
     if len(turn.after) != len(turn.original):
         return False
     pairs = list(zip(turn.after, turn.original, strict=True))
-    return all({name: ours[name] for name in theirs if name in ours} == theirs for ours, theirs in pairs)
+    unknown = [
+        {name: ours[name] for name in ours if name in theirs or name in _MEMBERS} == theirs for ours, theirs in pairs
+    ]
+    return all(unknown)
 
 
 REASONS: dict[str, Callable[[Turn], bool]] = {
@@ -333,6 +361,8 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "1.0.0 drops a binary part that has nothing but a handle; the agent gets it back": _has_handles,
     "1.0.0 holds a result before its call; the upgrade puts it behind": lambda turn: bool(astray(turn.original)),
     "1.0.0 holds two messages of one id": lambda turn: bool(doubled(turn.original)),
+    "an agent gives the id of a message to one of another role": _uses_ids_again,
+    "a question that the user has deleted takes along what the client never had of its answer": _deletes_a_question,
     "an agent uses the id of a call again": lambda turn: bool(doubled_calls(turn.posted)) or _uses_calls_again(turn),
     "nothing that the record knows is posted": _is_unknown,
     "a result goes with its call, which the user has deleted": _leaves_orphans,
