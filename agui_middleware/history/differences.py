@@ -1,5 +1,6 @@
 """In what the conversation of a client differs from the agent's: the record of a response."""
 
+import json
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
@@ -11,7 +12,7 @@ from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, keys_of
 from agui_middleware.history.texts import cut, is_cut
 from agui_middleware.history.upgrade import upgrades_for
-from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, same, text_of
+from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, normal, same, text_of
 from agui_middleware.protocol.conversation import Reading
 from agui_middleware.protocol.event import as_id
 from agui_middleware.protocol.json_object import JsonObject, encode
@@ -39,8 +40,9 @@ def kept_of(
 
 
 def digest(raw: Raw) -> bytes:
-    """A digest of a message without its calls."""
-    return blake2b(encode(JsonObject.of(bytes(raw)).without("toolCalls")), digest_size=8).digest()
+    """A digest of a message without its calls, however it is written."""
+    members = {name: normal(as_bytes(value)) for name, value in flat_message(raw).items()}
+    return blake2b(json.dumps(members, sort_keys=True).encode(), digest_size=8).digest()
 
 
 def held_calls(messages: Iterable[tuple[str, tuple[MessageHead, Raw]]]) -> dict[str, tuple[str, JsonObject]]:

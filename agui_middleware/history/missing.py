@@ -55,17 +55,29 @@ def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
             back[key] = None
         elif item.calls and _says_nothing(item) and not any(_is_whole(calls.get(id)) for id in item.calls):
             back.pop(key, None)
-    there = draft.messages.keys() | back.keys()
-    deleted = _deleted(draft)
-    for key, item in items.items():
-        if item.result_of and item.whole != ABSENT and key not in draft.messages and key not in deleted:
-            call = calls.get(item.result_of)
-            comes_back = call is not None and _is_whole(call) and call.holder in there
-            if comes_back or item.result_of in draft.call_ids:
-                back[key] = None
-            else:
-                back.pop(key, None)
+    _with_results(draft, back)
     return list(back)
+
+
+def _with_results(draft: Draft, back: dict[str, None]) -> None:
+    there = draft.messages.keys() | back.keys()
+    decided = _deleted(draft) | _answered(draft)
+    for key, item in draft.kept.items.items():
+        if not item.result_of or item.whole == ABSENT or key in draft.messages:
+            continue
+        call = draft.kept.calls.get(item.result_of)
+        is_back = call is not None and call.whole != ABSENT and call.holder in there
+        if key not in decided and (is_back or item.result_of in draft.call_ids):
+            back[key] = None
+        else:
+            back.pop(key, None)
+
+
+def _answered(draft: Draft) -> set[str]:
+    """The results of calls that the application has answered by itself."""
+    known = set(draft.kept.items).union(*(chain.keys for chain in draft.kept.chains))
+    own = {head.toolCallId for key, (head, _) in draft.messages.items() if head.role == "tool" and key not in known}
+    return {key for key, item in draft.kept.items.items() if item.result_of in own - {None}}
 
 
 def _deleted(draft: Draft) -> set[str]:

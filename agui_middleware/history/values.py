@@ -54,7 +54,7 @@ def as_bytes(value: Any) -> bytes:
 
 def same(one: bytes, other: bytes) -> bool:
     """Whether two members are equal."""
-    return one == other or (ABSENT not in (one, other) and _text(_value(one)) == _text(_value(other)))
+    return one == other or (ABSENT not in (one, other) and normal(one) == normal(other))
 
 
 def alike(one: bytes, other: bytes) -> bool:
@@ -62,8 +62,9 @@ def alike(one: bytes, other: bytes) -> bool:
     return same(one, other) or (_value(one) in _EMPTY and _value(other) in _EMPTY)
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=repr)  # as text, since Python takes True for 1
+def normal(raw: bytes) -> str:
+    """A member as text, the same however it is written."""
+    return json.dumps(_value(raw), sort_keys=True, default=repr)  # as text, since Python takes True for 1
 
 
 def _value(raw: bytes) -> Any:
