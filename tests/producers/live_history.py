@@ -20,7 +20,7 @@ RELEASES = ("0.0.36", "0.0.45", "0.0.53", "0.0.58")
 TURNS = 3
 
 
-def needs(producer: str) -> Any:
+def needs(producer: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(producer not in installed(), reason="in an environment of another producer")
 
 
@@ -33,12 +33,13 @@ async def converse(app: ASGIApp, client: Client, turns: int = TURNS) -> list[Out
         for turn in range(1, turns + 1):
             held = outcomes[-1].messages if outcomes else []
             said = {"id": f"user-{turn}", "role": "user", "content": f"Which is older, Rome or Oslo? ({turn})"}
-            rest = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
-            input = {"threadId": "thread", "runId": f"run-{turn}", "messages": [*held, said], **rest}
+            messages = [*held, said]
+            rest: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+            input = {"threadId": "thread", "runId": f"run-{turn}", "messages": messages, **rest}
             response = await http.post("/agent", json=input)
             assert response.status_code == 200, response.text
             assert b'"RUN_ERROR"' not in response.content, response.text
-            [outcome] = client.read_many([Run(response.content, input["messages"], {})])
+            [outcome] = client.read_many([Run(response.content, messages, {})])
             assert outcome.accepted, outcome.error
             outcomes.append(outcome)
     return outcomes
