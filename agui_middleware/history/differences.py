@@ -90,7 +90,8 @@ class _Differences:
         self._reading = reading
         self._strips = reading.strips
         self._before = kept
-        self._known = {id(raw) for _, raw in posted.messages}
+        keys = keys_of(head for head, _ in posted.messages)
+        self._posted = dict(zip(keys, (raw for _, raw in posted.messages), strict=True))
         self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
         self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
         self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
@@ -133,9 +134,10 @@ class _Differences:
             if id(self._ours[key][1]) not in untouched:
                 self.kept.items.setdefault(key, Item(members={}))
 
-    def _is_known(self, message: tuple[MessageHead, Raw]) -> bool:
-        """Whether the client has posted it: it is what the client holds, whatever it strips of what it is sent."""
-        return id(message[1]) in self._known
+    def _stripped(self, key: str) -> list[str]:
+        """The members that the client strips of a message: none that it has posted itself."""
+        posted = bytes(self._posted.get(key, b""))
+        return [name for name in self._strips if posted.find(f'"{name}"'.encode()) < 0]
 
     def _differs(self, key: str) -> bool:
         theirs = self._theirs.get(key)
@@ -144,17 +146,16 @@ class _Differences:
         raw, other = self._ours[key][1], theirs[1]
         if not (raw is other or bytes(raw) == bytes(other)):
             return True
-        stripped = self._strips if self._reading.part_members else (*self._strips, "content")
-        return not self._is_known(theirs) and any(bytes(other).find(f'"{name}"'.encode()) >= 0 for name in stripped)
+        names = self._stripped(key)
+        if key not in self._posted and not self._reading.part_members:
+            names.append("content")
+        return any(bytes(other).find(f'"{name}"'.encode()) >= 0 for name in names)
 
     def _compare(self, key: str) -> None:
         ours, theirs = self._ours[key], self._theirs.get(key)
         item = Item(members={})
         if theirs is not None:
-            held = flat_message(theirs[1])
-            if not self._is_known(theirs):
-                held = _as_held(held, self._reading)
-            item.members = _members(flat_message(ours[1]), held)
+            item.members = _members(flat_message(ours[1]), self._as_held(flat_message(theirs[1]), key))
         else:
             whole = self._whole(ours)
             if is_cut(whole):
@@ -166,6 +167,16 @@ class _Differences:
             item.calls = calls
         if item.members or item.whole or item.calls:
             self.kept.items[key] = item
+
+    def _as_held(self, members: Flat, key: str) -> Flat:
+        """What the client keeps of the members of a message, or of a call in it."""
+        stripped = self._stripped(key)
+        kept = {name: value for name, value in members.items() if name not in stripped}
+        content = as_bytes(kept.get("content"))
+        if self._reading.part_members or key in self._posted or content[:1] != b"[":
+            return kept
+        parts = JsonObject.of(b'{"v":%b}' % content).get_list("v") or []
+        return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}
 
     def _whole(self, message: tuple[MessageHead, Raw]) -> bytes:
         """A message that the client does not hold; its calls are kept by themselves."""
@@ -180,11 +191,8 @@ class _Differences:
         key, call = self._our_calls[id]
         item = Item(members={}, holder=key if self._moves(id, key) else "")
         if id in self._their_calls:
-            key = self._their_calls[id][0]
-            held = flat_call(self._their_calls[id][1])
-            if not self._is_known(self._theirs[key]):
-                held = _as_held(held, self._reading)
-            item.members = _members(flat_call(call), held)
+            place, theirs = self._their_calls[id]
+            item.members = _members(flat_call(call), self._as_held(flat_call(theirs), place))
         elif is_cut(call.raw):
             return
         else:
@@ -208,16 +216,6 @@ class _Differences:
             flags = bytes(key in self._theirs for key in keys)
             users = bytes(self._ours[key][0].role == "user" for key in keys)
             self.kept.chains.append(Chain(keys, flags, users, [] if common == base else base))
-
-
-def _as_held(members: Flat, reading: Reading) -> Flat:
-    """What a release keeps of the members of a message or call that it is sent."""
-    kept = {name: value for name, value in members.items() if name not in reading.strips}
-    content = as_bytes(kept.get("content"))
-    if reading.part_members or content[:1] != b"[":
-        return kept
-    parts = JsonObject.of(b'{"v":%b}' % content).get_list("v") or []
-    return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}
 
 
 def _part_as_held(part: JsonObject) -> JsonObject:

@@ -123,7 +123,7 @@ class Draft:
         message = JsonObject.of(bytes(raw))
         if calls:
             self.messages[key] = as_message(message.replace(toolCalls=calls))
-        elif head.toolCalls:
+        else:
             self.messages[key] = as_message(message.without("toolCalls"))
             if head.role == "assistant" and not message.get("content") and key not in self.kept.items:
                 self.removed.add(key)  # it was there for the calls alone

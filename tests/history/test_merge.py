@@ -9,9 +9,9 @@ from agui_middleware import Context, Event
 from agui_middleware.filters.reasoning import without_reasoning
 from agui_middleware.filters.redact import redact
 from agui_middleware.filters.tools import allow_tools
-from agui_middleware.history.record import Kept
+from agui_middleware.history.record import Chain, Item, Kept
 from tests.history.threads import Route, Thread, ids, user
-from tests.notation import Json
+from tests.notation import Json, message
 
 HIDDEN = Route("hidden", "hidden")
 NO_TOOLS = Route("no tools", filters=(allow_tools(["nothing"]),))
@@ -156,6 +156,29 @@ def test_a_question_that_is_to_be_answered_again_brings_nothing_back_behind_it()
     assert ids(thread.given()) == ["u1"]
 
 
+def test_a_result_that_is_cut_off_without_its_call_comes_back() -> None:
+    """0.0.54 holds it where it arrived, which is behind the question that is to be answered again."""
+    thread = Thread("0.0.54")
+    thread.run('RS r; KS c m; KE c; TS q role="user"; TC q well; TE q; KR c t; RF r')
+    assert ids(thread.held) == ["u1", "m", "q", "t"]
+    thread.drop("t")
+    assert ids(thread.given()) == ["u1", "m", "t", "q"]
+
+
+def test_a_result_without_a_call_is_left_to_the_client() -> None:
+    thread = Thread("0.0.54")
+    thread.run("RS r; TS a @s; TC a x; TE a; KR nobodys t; RF r")
+    thread.drop("t")
+    assert ids(thread.ask()) == ["u1", "a", "u2"]
+
+
+def test_a_result_in_front_of_what_is_still_there_stays_deleted() -> None:
+    thread = Thread("0.0.54")
+    thread.run("RS r; KS c m; KE c; TS a; TC a x; TE a; KR c t; TS b; TC b x; TE b; RF r")
+    thread.drop("t")
+    assert ids(thread.ask()) == ["u1", "m", "a", "b", "u2"]
+
+
 def test_another_question_brings_nothing_back_of_the_answer_to_the_old_one() -> None:
     thread = Thread("0.0.44")
     thread.run(ANSWER)
@@ -225,6 +248,37 @@ def test_nothing_comes_back_where_nothing_of_the_thread_is_posted() -> None:
     assert ids(thread.given()) == ["other"]
 
 
+def test_a_message_that_was_there_for_calls_alone_comes_back_with_one_of_them() -> None:
+    kept = Kept(
+        items={"p": Item({}, whole=b'{"id":"p","role":"assistant"}', calls=["c", "d"])},
+        calls={"c": Item({}, holder="p"), "d": Item({}, holder="p"), "e": Item({}, whole=b'{"id":"e"}', holder="gone")},
+        chains=[Chain(["u1", "p", "lost", "a"], b"\1\0\0\1", b"\1\0\0\0")],
+    )
+    thread = Thread("0.0.51", held=[user("u1"), *map(message, ("x+c", "y+d", "a"))])
+    del thread.held[1]["content"]
+    assert calls_of(thread.given(kept=kept)) == {"p": ["c", "d"]}
+    assert ids(thread.given(kept=kept)) == ["u1", "p", "y", "a"]
+    thread.drop("x")
+    thread.drop("y")
+    assert ids(thread.given(kept=kept)) == ["u1", "a"]
+
+
+def test_what_no_chain_places_comes_back_only_behind_its_call() -> None:
+    thread = Thread("0.0.28")
+    thread.run("RS r; KS c m; KE c; KR c t; RF r")
+    kept = Kept(
+        items={**thread.kept.items, "x": Item({}, whole=b'{"id":"x"}', result_of="c")}, chains=thread.kept.chains
+    )
+    assert ids(thread.given(kept=kept)) == ["u1", "m", "x", "t"]
+
+
+def test_a_record_with_what_is_no_json_changes_nothing() -> None:
+    thread = Thread("0.0.28")
+    thread.run("RS r; KS c m; KE c; KR c t; RF r")
+    thread.kept.items["t\0c"].whole = b"{nonsense"
+    assert ids(thread.ask()) == ["u1", "m", "u2"]
+
+
 # What filters add
 
 
@@ -261,6 +315,15 @@ def test_what_the_agent_takes_out_of_the_conversation_does_not_come_back() -> No
     hidden.held.append(user("u2"))
     hidden.run("RS r; SNAP u1:user a1 u2:user n:reasoning; RF r")
     assert ids(hidden.ask("u3")) == ["u1", "a1", "u2", "n", "u3"]
+
+
+def test_a_call_that_the_agent_takes_out_of_the_conversation_does_not_come_back() -> None:
+    thread = Thread("0.0.58")
+    thread.run('RS r; KS c m metadata={"a":1}; KE c; RF r')
+    thread.held.append(user("u2"))
+    thread.run("RS r; SNAP u1:user u2:user; RF r")
+    thread.held.append({"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "function": {}}]})
+    assert "metadata" not in of(thread.given(), "m")["toolCalls"][0]
 
 
 def test_a_text_that_goes_on_in_a_later_run_is_whole() -> None:
