@@ -165,6 +165,10 @@ class Ownership:
         """Whether a subagent asked for the tool call `id`."""
         return self._owns("call", as_id(id))
 
+    def owns_earlier_call(self, id: Any) -> bool:
+        """Whether a subagent asked for a tool call in an earlier response; no snapshot makes it another's."""
+        return self._is_earlier("call", as_id(id))
+
     def reread(self, event: Event) -> None:
         """Learn who owns what from the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's input echo.
 
@@ -178,7 +182,7 @@ class Ownership:
         for message in messages:  # calls first: they decide whose the tool messages are
             mine = foreign or owns(message)
             for call in calls_of(message):
-                self._learn("call", call.get("id"), mine, decides)
+                self._learn("call", call.get("id"), mine or self.owns_earlier_call(call.get("id")), decides)
         for message in messages:
             mine, role = foreign or owns(message), message.get("role")
             self._learn("message", message.get("id"), mine, decides)
@@ -194,6 +198,9 @@ class Ownership:
             for id, owned in owners.items()
             if isinstance(id, str) and (owned or (kind, id) in self._earlier)
         }
+        # The message that a call makes where it names none, or one that cannot hold it.
+        calls = [id for (kind, id), owned in opened.items() if kind == "call" and owned]
+        opened |= {("message", id): True for id in calls if self._known_here("message", id) is not False}
         return before.merged(Owned(opened))
 
     def _known(self, kind: str, id: Any) -> bool | None:
