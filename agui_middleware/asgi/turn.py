@@ -152,4 +152,6 @@ class Turn:
 
     def _owned(self) -> Owned:
         ownership = None if self._context is None else self._context._ownership
-        return Owned() if ownership is None else ownership.owned()
+        if ownership is None or self._posted is None:
+            return Owned()
+        return ownership.owned({head.id for head, _ in self._posted.messages if head.id is not None})

@@ -7,6 +7,7 @@ grows with the entities that a stream has opened, not with its events.
 """
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, Final
 
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
@@ -118,7 +119,7 @@ class Ownership:
     the tags too, until this response opens the same id again: many agents count from one in each run.
     """
 
-    __slots__ = ("_before", "_earlier", "_open", "_owner", "_steps", "_thinking")
+    __slots__ = ("_before", "_earlier", "_named", "_open", "_owner", "_steps", "_thinking")
 
     def __init__(self, before: "Ownership | None" = None, earlier: Owned | None = None) -> None:
         self._before = before
@@ -129,6 +130,7 @@ class Ownership:
         # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
         # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
         self._open: dict[tuple[str, Any], bool | None] = {}
+        self._named: set[Any] = set()  # messages of which nothing is known but that a subagent's call names them
         self._steps = Steps()
         self._thinking = Thinking()
 
@@ -189,14 +191,18 @@ class Ownership:
             if role in ("reasoning", "activity"):
                 self._learn(role, message.get("id"), mine, decides)
 
-    def owned(self) -> Owned:
-        """What was opened in this response, with what `before` has recorded: for the responses to come."""
-        before = Owned() if self._before is None else self._before.owned()
+    def owned(self, posted: Collection[str] = ()) -> Owned:
+        """What was opened in this response, with what `before` has recorded: for the responses to come.
+
+        `posted`: the ids of the messages that the client has posted. One that a subagent's call names stays the client's.
+        """
+        before = Owned() if self._before is None else self._before.owned(posted)
         opened = {
             (kind, id): owned
             for kind, owners in self._owner.items()
             for id, owned in owners.items()
             if isinstance(id, str) and (owned or (kind, id) in self._earlier)
+            if not (kind == "message" and id in self._named and id in posted)
         }
         # The message that a call makes where it names none, or one that cannot hold it.
         calls = [id for (kind, id), owned in opened.items() if kind == "call" and owned]
@@ -244,9 +250,12 @@ class Ownership:
             owned = owned or self._owns("message", message)
             if self._known("message", message) is None:
                 self._assign("message", message, owned)
+                self._named.add(message)
         if kind == "activity" and known is not None:
             # One that replaces takes the activity over, with or without a tag; `replace: false` only adds to it.
             owned = known if event.get("replace") is False else mine
+        if kind == "message":
+            self._named.discard(id)
         self._assign(kind, id, owned)
         if head.type in _OPENS:
             self._open.setdefault((kind, id), None)

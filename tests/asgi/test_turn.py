@@ -442,6 +442,23 @@ async def test_a_restored_message_does_not_leave_by_the_echo_or_a_snapshot_of_a_
         assert second.count(b'"content":"hi"') + second.count(b'"content": "hi"') == 2
 
 
+async def test_a_call_of_an_earlier_response_does_not_leave_in_a_message_of_the_parents_or_of_its_own() -> None:
+    """Found by drawing: calls carry no tag, and one whose parent cannot hold it makes a message of its own id."""
+    first = "RS r; TS m; TC m hi; TE m; KS c m @s; KA c {} @s; KE c @s; KS d u @s; KA d {} @s; KE d @s; RF r"
+    for tags in (True, False):
+        agent = Agent(first, "RS r2; RF r2")
+        app = hiding(agent)
+        await talk(app, [USER], LATER)
+        given = agent.histories[1]
+        calls = [call["id"] for message in given for call in message.get("toolCalls", ())]
+        assert sorted(calls) == ["c", "d"]
+        strip = [] if tags else ["subagentRunId"]
+        messages = [{name: value for name, value in message.items() if name not in strip} for message in given]
+        agent.streams.append(encode_events([{"type": "MESSAGES_SNAPSHOT", "messages": messages}]))
+        (third,) = await talk(app, LATER)
+        assert json.loads(third[6:])["messages"] == LATER
+
+
 async def test_results_and_calls_of_an_earlier_response_stay_a_subagents() -> None:
     first = "RS r; SUB+ s; KS c n @s; KA c {} @s; KE c @s; SUB- s; TS m; TC m hi; TE m; RF r"
     later = "RS r2; KR c k; TC n psst; TS m2; TC m2 hi; TE m2; RF r2"
@@ -548,7 +565,7 @@ async def test_debug_still_finds_what_was_changed_in_place() -> None:
         return change
 
     settings = Settings(debug=True, history="memory://", routes=[Route(path="/agent", filters=[changes])])
-    snapshot = encode_events([{"type": "STATE_SNAPSHOT", "snapshot": {}}])
+    snapshot = encode_events(stream("RS r")) + encode_events([{"type": "STATE_SNAPSHOT", "snapshot": {}}])
     with pytest.raises(RuntimeError, match="in place"):
         await talk(AGUIMiddleware(Agent(snapshot), settings), [USER])
 
