@@ -518,14 +518,15 @@ async def test_an_echo_shows_a_member_that_was_put_back_as_it_was_posted() -> No
     assert json.loads(second[6:])["input"]["messages"] == [*posted, other]
 
 
-async def test_what_a_filter_puts_in_that_is_no_json_ends_the_run_and_is_blamed_on_it() -> None:
+@pytest.mark.parametrize("client", ["0.0.58", "1.0.0"])
+async def test_what_a_filter_puts_in_that_is_no_json_ends_the_run_and_is_blamed_on_it(client: str) -> None:
     @per_event("TEXT_MESSAGE_CONTENT")
     def breaks(_: Context) -> Callable[[Event], Event | None]:
         return lambda event: event.replace(delta=object())
 
     agent = Agent(DELEGATES)
     app = AGUIMiddleware(agent, history="memory://", filters=[breaks])
-    exchange = turn([USER])
+    exchange = turn([USER], client)
     with pytest.raises(TypeError):
         await exchange.run(app)
     assert b"AGUI_FILTER_ERROR" in exchange.body
@@ -567,7 +568,7 @@ async def test_debug_still_finds_what_was_changed_in_place() -> None:
     settings = Settings(debug=True, history="memory://", routes=[Route(path="/agent", filters=[changes])])
     snapshot = encode_events(stream("RS r")) + encode_events([{"type": "STATE_SNAPSHOT", "snapshot": {}}])
     with pytest.raises(RuntimeError, match="in place"):
-        await talk(AGUIMiddleware(Agent(snapshot), settings), [USER])
+        await talk(AGUIMiddleware(Agent(snapshot), settings), [USER], client="1.0.0")
 
 
 # On the way in
