@@ -41,6 +41,11 @@ class SecondTurn:
         self._capture.client_got(event)
         self._held.take(event)
 
+    def passed(self, event: Event) -> None:
+        """An event that the client gets as the agent has sent it."""
+        self.agent_sent(event)
+        self.client_got(event)
+
     def told(self) -> dict[str, Any]:
         """`posted`, the messages that the client posts with its next run, `given`, those that the agent gets of it, both as
         JSON in strings, and `restored`, the places in `given` of what differs.

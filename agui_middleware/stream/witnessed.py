@@ -28,6 +28,10 @@ class Observer(Protocol):
         """An event that leaves."""
         ...
 
+    def passed(self, event: Event) -> None:
+        """Both at once, of an event that leaves as it came."""
+        ...
+
 
 class Witness(NamedTuple):
     """What a `WitnessedRewriter` needs."""
@@ -57,7 +61,9 @@ class WitnessedRewriter(Rewriter):
         super().__init__(plan, context, max_event_bytes, **options)
         self._agent_sent = witness.observer.agent_sent
         self._client_got = witness.observer.client_got
+        self._passed = witness.observer.passed
         self._edit_start = witness.edit_start
+        self._sent: Event | None = None  # what the observer has yet to be told of, before anything that comes of it
         self.run_ended: bool = False
 
     def feed(self, chunk: bytes) -> bytes:
@@ -72,13 +78,18 @@ class WitnessedRewriter(Rewriter):
         if type in _RUN_BOUNDS:
             self._take(self.decoder.feed(chunk))
             return self.written()
-        self._agent_sent(event)
+        self._sent = event
         left = self.chain.walk(event)
+        if left is event and self._sent is not None and not (self._out or self._verify):
+            self._sent = None
+            self._passed(event)
+            return chunk
+        self._tell()  # unless a filter has put something out, and it was told then
         if left is None:
             return self.written()
         if not (self._out or self._verify or left.fields is not None or left.head.type in _RUN_BOUNDS):
             try:
-                written = chunk if left is event else b"data: %b\n\n" % left.raw
+                written = b"data: %b\n\n" % left.raw
             except Exception:
                 pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
             else:
@@ -95,7 +106,13 @@ class WitnessedRewriter(Rewriter):
         self._agent_sent(event)
         return self._edit_start(event) if event.head.type in _RUN_STARTS else event
 
+    def _tell(self) -> None:
+        event, self._sent = self._sent, None
+        if event is not None:
+            self._agent_sent(event)
+
     def _emit(self, event: Event) -> None:
+        self._tell()
         super()._emit(event)
         self._client_got(event)
         if event.head.type in _RUN_ENDS:
