@@ -15,7 +15,6 @@ from agui_middleware.asgi.posted_input import PostedInput
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
-from agui_middleware.asgi.turn import Turn
 from agui_middleware.asgi.turn_maker import History, Owner, TurnMaker
 from agui_middleware.config import advertised
 from agui_middleware.config.named_clients import counts_as
@@ -27,6 +26,7 @@ from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, Clien
 from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 if TYPE_CHECKING:
+    from agui_middleware.asgi.turn import Turn
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
 
@@ -152,7 +152,7 @@ class AGUIMiddleware:
         return plan
 
     def _stream(
-        self, decision: Decision, scope: Scope, turn: Turn | None, plan: Plan, write: Write, sniff: bool
+        self, decision: Decision, scope: Scope, turn: "Turn | None", plan: Plan, write: Write, sniff: bool
     ) -> AsyncRewriter:
         limit, debug = self.settings.max_event_bytes, self.settings.debug
         context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit, plan.reader_name)

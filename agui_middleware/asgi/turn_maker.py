@@ -1,30 +1,31 @@
 """Which requests' conversations are read and kept, where, and for whom."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from starlette.types import Message, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.posted_input import is_readable
 from agui_middleware.asgi.reports import Reports
-from agui_middleware.asgi.turn import Turn
 from agui_middleware.config.plan import Restoration
-from agui_middleware.history.stores import Store, in_use, opener
-from agui_middleware.history.threads import Bounds, StoreUnavailable, Threads
 from agui_middleware.history.upgrade import upgrades_for
 
 if TYPE_CHECKING:
+    from agui_middleware.asgi.turn import Turn
     from agui_middleware.config.settings import Settings
+    from agui_middleware.history.stores import Store
+    from agui_middleware.history.threads import Threads
 
-History = Store | str | Literal[False] | None
-Owner = Callable[[Scope], str | None]
+History: TypeAlias = "Store | str | Literal[False] | None"
+Owner: TypeAlias = Callable[[Scope], str | None]
 
 
 class TurnMaker:
     """Makes the turns of one middleware. `history`: a store or its URL in place of the settings', `False` for none.
 
-    Raises `ValueError` and `TypeError` where that is none, or where a package is missing.
+    Raises `ValueError` and `TypeError` where that is none, or where a package is missing. What merges conversations is
+    imported with the first request that needs it: it takes as long as half of the package.
     """
 
     def __init__(self, settings: "Settings", history: History, owner: Owner | None, reports: Reports) -> None:
@@ -32,7 +33,7 @@ class TurnMaker:
         self._reports = reports
         self._threads = _threads(settings, settings.history if history is None else history)
 
-    def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> Turn | None:
+    def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> "Turn | None":
         """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
         if not is_readable(scope):
             return None
@@ -41,6 +42,8 @@ class TurnMaker:
         keeps = threads is not None and route.history and plan.takes_away
         if not (keeps or upgrades_for(plan.client) or route.history_without_subagents):
             return None
+        from agui_middleware.asgi.turn import Turn
+
         owner, is_known = self._owned_by(scope) if keeps else (None, False)
         return Turn(decision, threads if is_known else None, owner, self._reports, on_restore)
 
@@ -56,10 +59,11 @@ class TurnMaker:
 
     async def close(self) -> None:
         """Close the store."""
+        if self._threads is None:
+            return
         try:
-            if self._threads is not None:
-                await self._threads.close()
-        except StoreUnavailable as error:
+            await self._threads.close()
+        except Exception as error:
             self._reports.store_unavailable("closed", error)
 
     def _owned_by(self, scope: Scope) -> tuple[str | None, bool]:
@@ -79,9 +83,12 @@ class TurnMaker:
         return None, False
 
 
-def _threads(settings: "Settings", history: object) -> Threads | None:
+def _threads(settings: "Settings", history: object) -> "Threads | None":
     if history is None or history is False:
         return None
+    from agui_middleware.history.stores import Store, in_use, opener
+    from agui_middleware.history.threads import Bounds, Threads
+
     bounds = Bounds(settings.history_timeout, settings.history_ttl.total_seconds(), settings.history_limit)
     if isinstance(history, str):
         from pydantic import TypeAdapter
