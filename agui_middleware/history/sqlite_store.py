@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, TypeVar
 
 import anyio
+from anyio.lowlevel import RunVar
 
 T = TypeVar("T")
 
@@ -21,6 +22,19 @@ CREATE TABLE IF NOT EXISTS records (
 CREATE INDEX IF NOT EXISTS records_expires ON records (expires);
 PRAGMA user_version = 1;
 """
+
+
+_THREADS: Final = 8
+_limiters: RunVar[anyio.CapacityLimiter] = RunVar("agui_middleware.history.sqlite_store")
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    """The threads of the store, in each event loop: those of the default limiter run an application's own endpoints."""
+    try:
+        return _limiters.get()
+    except LookupError:
+        _limiters.set(limiter := anyio.CapacityLimiter(_THREADS))
+        return limiter
 
 
 class SQLiteStore:
@@ -53,7 +67,7 @@ class SQLiteStore:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Abandoned where the caller is cancelled, since it may wait for another process that holds the file's lock.
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=_limiter())
 
     def _get(self, key: str, collection: str) -> dict[str, Any] | None:
         with closing(self._connect()) as connection:
