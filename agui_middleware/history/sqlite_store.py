@@ -41,8 +41,9 @@ class SQLiteStore:
     """Keeps values in the file at `path`. It is created where it is missing, readable for its owner only.
 
     Each call opens the file anew, in a worker thread: a connection may not be shared with a process that was forked, and
-    one that stays open would have to be closed by a `lifespan.shutdown` that many servers never send. That costs
-    a third of a millisecond. Writers wait for each other for `busy_timeout` seconds. Raises `sqlite3.Error` and `OSError`.
+    one that stays open would have to be closed by a `lifespan.shutdown` that many servers never send. Reading takes
+    a quarter of a millisecond, writing some milliseconds: it waits for the disk. Writers wait for each other for
+    `busy_timeout` seconds. Raises `sqlite3.Error` and `OSError`.
     """
 
     def __init__(self, path: str | Path, *, busy_timeout: float = 1, clock: Callable[[], float] = time.time) -> None:
