@@ -10,9 +10,9 @@ from typing import Final
 from starlette.types import Scope
 
 from agui_middleware.config.paths import is_plain, own_path
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
 
 _MAX_PATH: Final = 200
@@ -75,6 +75,11 @@ class Reports:
     def hook_failed(self, hook: str, error: Exception) -> None:
         """A hook of the user's own raised; it costs the stream nothing."""
         self.request.log(hook, logging.ERROR, "the hook %s raised", hook, exception=error)
+
+    def ping_failed(self, error: Exception) -> None:
+        """The server raised at a keep-alive comment; the app gets its own error when it sends."""
+        message = "a keep-alive comment could not be sent; no more are sent in this response"
+        self.request.log("ping", logging.ERROR, message, exception=error)
 
     def refused(self, why: str) -> None:
         """A route that hides refused a response, since it would have left unread."""
