@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from agui_middleware.checking.causes import REPAIR, Cause, Evidence, causes
+from agui_middleware.checking.causes import Cause, Evidence, causes
 from agui_middleware.checking.effect import Effect, effect
 from agui_middleware.checking.misreadings import misreadings, sdk_misreadings
 from agui_middleware.checking.recorded import Finding, Framing, Item, framing, is_ndjson, items_in
@@ -14,6 +14,7 @@ from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.plan import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.producer_faults import REPAIR
 from agui_middleware.filters.repair import repair
 from agui_middleware.protocol.errors import WIRE_FAULTS, run_error
 from agui_middleware.protocol.event import Event

@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from agui_middleware.checking.recorded import Finding, Item, is_ndjson
+from agui_middleware.filters.producer_faults import NULL_MEMBERS, REASONING_ROLE, REPAIR
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.messages import messages_of
 from agui_middleware.protocol.releases import ClientVersion
-
-REPAIR: Final = "agui_middleware.filters.repair:repair"
 
 
 class Cause(NamedTuple):
@@ -141,8 +140,7 @@ _CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
         _writes_null,
         Cause(
             "null-members",
-            "optional members that have no value are written as null, as serializers do by default: System.Text.Json"
-            " (.NET), Jackson (Java), pydantic",
+            NULL_MEMBERS,
             f"the filter {REPAIR}; or have the server leave them out (JsonIgnoreCondition.WhenWritingNull,"
             " Include.NON_NULL, exclude_none=True)",
         ),
@@ -159,7 +157,7 @@ _CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
         _gives_reasoning_a_wrong_role,
         Cause(
             "reasoning-role",
-            "REASONING_MESSAGE_START has the role `assistant`, as ag-ui-protocol 0.1.11 to 0.1.13 write it",
+            REASONING_ROLE,
             f"the filter {REPAIR}; or a newer ag-ui-protocol",
         ),
     ),

@@ -72,7 +72,8 @@ def parse_advertised(values: Sequence[str]) -> ClientVersion | Reader | None:
     stream. An SDK is as old as the release that it reads like. What names neither counts as absent.
     """
     named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
-    return min(filter(None, map(_served, named)), key=_age, default=None)
+    served = map(_served, named)
+    return min((client for client in served if client is not None), key=_age, default=None)
 
 
 def _served(named: ClientVersion | Reader | RefusedClient | None) -> ClientVersion | Reader | None:

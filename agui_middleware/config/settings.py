@@ -31,7 +31,7 @@ class Settings(ExplainedModel, BaseSettings):
     - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
     - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
       no proxy on the way closes the stream as idle. 0: never.
-    - `warn`: log what a client loses.
+    - `warn`: log what a client loses, and what a server writes that no client reads.
     - `debug`: raise an error where a filter changed a nested value of an event in place, which never goes out.
 
     In the environment a field is `AGUI_MIDDLEWARE_` and its name: `AGUI_MIDDLEWARE_DEFAULT_CLIENT=0.0.58`. `headers` and

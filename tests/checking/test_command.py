@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from agui_middleware.checking.causes import REPAIR
 from agui_middleware.cli import cli
+from agui_middleware.filters.producer_faults import REPAIR
 from agui_middleware.testing import encode_events
 from tests.notation import stream
 
