@@ -54,7 +54,7 @@ class Report:
     remedies: list[str] = field(default_factory=list)
     """Filters with which it would, where it does not: `package.module:name`."""
     causes: list[Cause] = field(default_factory=list)
-    """Usual causes of what was found."""
+    """Usual causes of what was found; where nothing was, of what the client drops without an error."""
     reader: Reader | None = None
     """The SDK that was asked for, which is judged as `client`, and by the rows of its own; `None`: @ag-ui/client."""
 
@@ -77,11 +77,11 @@ async def check(recording: bytes, client: ClientVersion | Reader | None, visibil
     stream = _Stream(recording, counts_as(client), visibility)
     refused, misread = await stream.findings()
     report = Report(stream.client, len(stream.events), refused, misread, *await stream.effect(), reader=stream.reader)
+    found = causes(Evidence(recording, stream.items, [*refused, *misread], stream.client))
     if report.verdict is Verdict.READ:
-        return report
+        return replace(report, causes=found)
     helped = await stream.helps(report.effect)
     remedies = [] if helped else [name for name, remedy in REMEDIES.items() if await stream.helped_by(remedy)]
-    found = causes(Evidence(recording, stream.items, [*refused, *misread], stream.client))
     return replace(report, helped=helped, remedies=remedies, causes=found)
 
 

@@ -36,8 +36,9 @@ class Evidence(NamedTuple):
 
 
 def causes(evidence: Evidence) -> list[Cause]:
-    """The causes that apply to a recording in which something was found."""
-    return [cause for applies, cause in _CAUSES if applies(evidence)]
+    """The causes that apply to a recording: where nothing was found in it, those of what a client drops without an error."""
+    rows = _CAUSES if evidence.findings else _SILENT
+    return [cause for applies, cause in rows if applies(evidence)]
 
 
 _BLANK_CR_LINE: Final = re.compile(rb"\r\n?\r")
@@ -107,7 +108,18 @@ def _leaves_reasoning_out(evidence: Evidence) -> bool:
     return drops_reasoning(evidence.events, evidence.client) is not None
 
 
-_CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
+_Row = tuple[Callable[[Evidence], bool], Cause]
+_SILENT: Final[tuple[_Row, ...]] = (
+    (
+        _leaves_reasoning_out,
+        Cause(
+            "dropped-reasoning",
+            "a MESSAGES_SNAPSHOT leaves out reasoning that was streamed before it, and the client deletes it there",
+            "for releases before 0.0.50 the middleware restates it; or put it into the snapshot",
+        ),
+    ),
+)
+_CAUSES: Final[tuple[_Row, ...]] = (
     (
         _ends_lines_with_cr,
         Cause(
@@ -161,12 +173,5 @@ _CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
             f"the filter {REPAIR}; or a newer ag-ui-protocol",
         ),
     ),
-    (
-        _leaves_reasoning_out,
-        Cause(
-            "dropped-reasoning",
-            "a MESSAGES_SNAPSHOT leaves out reasoning that was streamed before it, and the client deletes it there",
-            "for releases before 0.0.50 the middleware restates it; or put it into the snapshot",
-        ),
-    ),
+    *_SILENT,
 )
