@@ -8,6 +8,7 @@ messages in its input echo.
 
 from collections.abc import AsyncIterator, Iterator
 
+from agui_middleware.downgrades.run_bounds import may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
@@ -37,7 +38,7 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
     async for event in events:
         type = event.head.type
         events.skipped = () if type == "RUN_ERROR" else _OTHERS
-        if error is not None and type == "RUN_STARTED":
+        if error is not None and type == "RUN_STARTED" and may_be_dropped(event):
             error = None
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
@@ -50,7 +51,7 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
         elif error is not None:
             yield error
             error = None
-        if type == "RUN_ERROR":
+        if type == "RUN_ERROR" and may_be_dropped(event):
             error = event
         else:
             run.take(event)

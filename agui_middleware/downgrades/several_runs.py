@@ -6,6 +6,7 @@ runs of a stream become one, which ends as the last one does.
 
 from collections.abc import AsyncIterator
 
+from agui_middleware.downgrades.run_bounds import may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
@@ -24,10 +25,10 @@ async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Ev
         events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
         if finished is not None:
             before, finished = finished, None
-            if event.head.type == "RUN_STARTED":
+            if event.head.type == "RUN_STARTED" and may_be_dropped(event):
                 continue
             yield before
-        if event.head.type == "RUN_FINISHED":
+        if event.head.type == "RUN_FINISHED" and may_be_dropped(event):
             finished = event
         else:
             yield event

@@ -8,6 +8,7 @@ from tests.clients.client import RELEASES
 from tests.downgrades.cases import stream
 from tests.downgrades.invalid_runs import Invalid, drawn, mended, trials
 from tests.downgrades.minimal import FINISHED, STARTED, StartClient
+from tests.notation import Json
 from tests.notation import stream as noted
 
 EVERY_RELEASE = settings.get_current_profile_name() == "thorough"
@@ -21,6 +22,9 @@ REOPENED = "KS c; KA c {}; KE c; KR c t"
     "events",
     [
         "KS c; KA c {; KE c; KA c }",
+        "STEP+ a; STEP+ a; STEP- a; STEP- a",
+        "STEP+ a; STEP+ b; STEP+ b; STEP- b; STEP- b; STEP- a",
+        "STEP+ a; STEP+ b stepName=5; STEP- a",
         "KS c; KE c; KE c",
         "KS c; KE c; KE c; KS c; KE c",
         "KS c; KS c; KE c",
@@ -62,6 +66,31 @@ def test_a_run_that_never_started_does_not_start_on_the_way(client: StartClient)
     body = stream(FINISHED)
     for release in RELEASES:
         assert not client(release).read(rewrite(body, client=release)).accepted
+
+
+STARTED_AGAIN = STARTED | {"runId": "q"}
+FINISHED_AGAIN = FINISHED | {"runId": "q"}
+FAILED = {"type": "RUN_ERROR", "message": "broken"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [STARTED, FINISHED | {"threadId": 5}, STARTED_AGAIN, FINISHED_AGAIN],
+        [STARTED, FINISHED, STARTED_AGAIN | {"runId": None}, FINISHED_AGAIN],
+        [STARTED, FINISHED, STARTED_AGAIN | {"timestamp": "now"}, FINISHED_AGAIN],
+        [STARTED, FAILED | {"message": None}, STARTED_AGAIN, FINISHED_AGAIN],
+        [STARTED, FAILED | {"timestamp": True}, STARTED_AGAIN, FINISHED_AGAIN],
+        [STARTED, FAILED, STARTED_AGAIN | {"threadId": ["t"]}, FINISHED_AGAIN],
+        [STARTED, FAILED, STARTED_AGAIN | {"input": None}, FINISHED_AGAIN],
+    ],
+)
+def test_runs_that_become_one_keep_what_is_malformed_between_them(client: StartClient, events: list[Json]) -> None:
+    body = stream(*events, *noted("STATE"))
+    for release in RELEASES:
+        bare, rewritten = client(release).read_many([body, rewrite(body, client=release)])
+        assert not bare.accepted
+        assert not rewritten.accepted
 
 
 @pytest.fixture(scope="module")
