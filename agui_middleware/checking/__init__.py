@@ -1,4 +1,4 @@
-"""What a recorded stream is to a client, with the middleware and without."""
+"""`check`: whether a client reads a recorded stream, with the middleware and without."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ REMEDIES: Final[dict[str, Filter]] = {REPAIR: repair}
 
 
 class Verdict(StrEnum):
-    """What becomes of a stream at a release, without the middleware."""
+    """How a release reads a stream without the middleware."""
 
     READ = "read"
     MISREAD = "misread"
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` found."""
+    """The result of `check`."""
 
     client: ClientVersion | None
     """The known release that the one asked for counts as, or that the SDK reads like; `None`: one newer than all of them."""
@@ -65,14 +65,14 @@ class Report:
 
 
 async def check(recording: bytes, client: ClientVersion | Reader | None, visibility: str = "auto") -> Report:
-    """What `client` makes of a recording, and what the middleware does with the `visibility` of a route.
+    """Report how `client` reads a recording, and what the middleware does to it with the `visibility` of a route.
 
     A recording is a stream of Server-Sent Events, or one JSON object a line. A release refuses what it rejects while it
-    decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Not reported is
-    what an old release merely does not keep, such as metadata. Another SDK is judged as the release that it reads like; what
-    its own rows change counts as misread besides.
+    decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Members that an
+    old release merely ignores, such as metadata, are not reported. Another SDK is judged as the release that it reads like;
+    what its own rows change counts as misread besides.
 
-    Raises `ValueError` for a `visibility` that is none. A recording without an event gives a report of 0 events.
+    Raises `ValueError` for an unknown `visibility`. A recording without an event gives a report of 0 events.
     """
     stream = _Stream(recording, counts_as(client), visibility)
     refused, misread = await stream.findings()
@@ -98,7 +98,7 @@ class _Stream:
         self._framing = framing(recording, self.client, self.items) if framed else _of_lines(self.items)
 
     async def findings(self) -> tuple[list[Finding], list[Finding]]:
-        """What the release refuses, and what it misreads, in order."""
+        """What the release refuses and what it misreads, in order."""
         read = [item for item in self.items if item.event is not None and item.place not in self._framing.unread]
         places = [item.place for item in read]
         events = [item.event for item in read if item.event is not None]
@@ -107,7 +107,7 @@ class _Stream:
         return _in_order([*self._framing.refused, *refused]), _in_order([*self._framing.misread, *misread])
 
     async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
-        """What the middleware makes of the stream, or the RUN_ERROR with which it ends the run."""
+        """The effect of the middleware on the stream, or the RUN_ERROR with which it ends the run."""
         try:
             return await effect(
                 self.events, make_plan(self.reader or self.client, self._visibility, filters=filters)
@@ -128,13 +128,13 @@ class _Stream:
         return [*await misreadings(events, self.client), *own]
 
     async def helped_by(self, remedy: Filter) -> bool:
-        """Whether it does with one filter more."""
+        """Whether the release reads the stream if this filter is added."""
         made, _ = await self.effect([remedy])
         return await self.helps(made)
 
 
 def _of_lines(items: list[Item]) -> Framing:
-    """NDJSON has no framing, but lines that are no event."""
+    """NDJSON has no framing; report lines that are not events."""
     failing = [item for item in items if item.event is None][:1]
     reason = "rejects what is not one JSON object with a `type`"
     return Framing([Finding(item.place, None, MALFORMED, reason, None) for item in failing], [], frozenset())

@@ -1,4 +1,4 @@
-"""Usual causes of what a release cannot read: what the servers of the field write, how to tell, and what helps."""
+"""Usual causes of findings: what servers write, how it is recognised, and what helps."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from agui_middleware.protocol.releases import ClientVersion
 
 
 class Cause(NamedTuple):
-    """One cause that was found."""
+    """A cause that was found."""
 
     name: str
     text: str
@@ -22,7 +22,7 @@ class Cause(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a cause is told by."""
+    """What causes are recognised by."""
 
     recording: bytes
     items: Sequence[Item]
@@ -36,7 +36,7 @@ class Evidence(NamedTuple):
 
 
 def causes(evidence: Evidence) -> list[Cause]:
-    """The causes that apply to a recording: where nothing was found in it, those of what a client drops without an error."""
+    """The causes that apply to a recording. Without findings, only causes of silent losses."""
     rows = _CAUSES if evidence.findings else _SILENT
     return [cause for applies, cause in rows if applies(evidence)]
 

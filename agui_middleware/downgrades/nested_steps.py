@@ -1,7 +1,7 @@
-"""Steps inside a step, and steps that overlap.
+"""Nested and overlapping steps.
 
-Up to 0.0.30 a client keeps steps under a member that no event has, so that one step is like another, and rejects a second
-one while the first is open.
+Clients up to 0.0.30 look up steps by a member that no event has, so that all steps look the same, and reject a second step
+while one is open.
 """
 
 from collections.abc import AsyncIterator
@@ -13,9 +13,9 @@ from agui_middleware.protocol.event import Event, as_id
 
 @handles("STEP_STARTED", "STEP_FINISHED")
 async def without_nested_steps(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Drop the steps that begin while another one is open.
+    """Drop steps that begin while another one is open.
 
-    A step that begins twice, or has no name, is what every release rejects, and stays.
+    Steps that begin twice or have no name are kept: every release rejects them.
     """
     open: str | None = None
     dropped: set[str] = set()

@@ -1,7 +1,7 @@
-"""A run that changes neither messages nor state.
+"""Runs that change neither messages nor state.
 
-Up to 0.0.30 such a run is rejected, with "no elements in sequence". A patch of the state with no operations in it counts as
-a change, and is none.
+Clients up to 0.0.30 reject them with "no elements in sequence". A state patch without operations counts as a change, and has
+no effect.
 """
 
 from collections.abc import AsyncIterator
