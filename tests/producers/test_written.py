@@ -33,8 +33,8 @@ async def test_the_log_says_which_fault_it_is_and_which_filter_helps(
     caplog.set_level(logging.WARNING)
     fault, stream = WRITTEN[server]
     frames = [frame + b"\n\n" for frame in stream.split(b"\n\n")[:-1]]
-    for filters in ([], [repair]):
-        route = Route(path="/agent", filters=filters)
+    without, repaired = Route(path="/agent"), Route(path="/agent", filters=[repair])
+    for route in (without, repaired):
         await Exchange().run(AGUIMiddleware(sends(*frames), Settings(routes=[route], default_client="current")))
     records = [record for record in caplog.records if "fault" in vars(record)]
     assert [vars(record)["fault"] for record in records] == [fault]
