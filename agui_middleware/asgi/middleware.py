@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
 from agui_middleware.asgi.endpoint import Endpoint, as_app
+from agui_middleware.asgi.fault_watch import FaultWatch
 from agui_middleware.asgi.keep_alive import Sleep
 from agui_middleware.asgi.posted_input import PostedInput
 from agui_middleware.asgi.reports import Reports
@@ -98,6 +99,7 @@ class AGUIMiddleware:
         self._on_restore = on_restore
         self._reports = Reports()
         self._turns = TurnMaker(self.settings, history, owner, self._reports)
+        self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
         self._unnamed = 0  # responses to clients that nobody has named
         self._sleep: Sleep = anyio.sleep  # tests have a clock of their own
@@ -136,8 +138,9 @@ class AGUIMiddleware:
         choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope, turn)
         keep_alive = self.settings.keep_alive if route.keep_alive is None else route.keep_alive
         responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision, keep_alive, self._sleep)
+        app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
         try:
-            await responder.run(self.app, decision.inner, incoming)
+            await responder.run(app, decision.inner, incoming)
         finally:
             decision.freeze()
             if turn is not None:

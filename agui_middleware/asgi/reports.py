@@ -10,9 +10,10 @@ from typing import Final
 from starlette.types import Scope
 
 from agui_middleware.config.paths import is_plain, own_path
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.producer_faults import fault_of
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
 
 _MAX_PATH: Final = 200
@@ -55,6 +56,13 @@ class Reports:
         fields = {"event_type": type, "fixed_in": KNOWN_SINCE[type]}
         self.request.warning("default_client", message, type, KNOWN_SINCE[type], fields=fields)
 
+    def producer_fault(self, route: str, feature: str) -> None:
+        """The server of a route writes what no client reads, and no filter of the route repairs it."""
+        fault = fault_of(feature)
+        fields = {"route": route, "fault": fault.name, "feature": feature}
+        message = "the server of route %r writes what clients reject (%s): %s; mend the server, or set %s on the route"
+        self.stream.warning((route, fault.name), message, route, feature, fault.text, fault.use, fields=fields)
+
     def unnamed_path(self, scope: Scope) -> None:
         """Subagents are hidden in an event stream though no route says so for its path, since another route hides."""
         path, method = own_path(scope)[:_MAX_PATH], scope["method"][:_MAX_METHOD]
@@ -77,6 +85,11 @@ class Reports:
     def hook_failed(self, hook: str, error: Exception) -> None:
         """A hook of the user's own raised; it costs the stream nothing."""
         self.request.log(hook, logging.ERROR, "the hook %s raised", hook, exception=error)
+
+    def ping_failed(self, error: Exception) -> None:
+        """The server raised at a keep-alive comment; the app gets its own error when it sends."""
+        message = "a keep-alive comment could not be sent; no more are sent in this response"
+        self.request.log("ping", logging.ERROR, message, exception=error)
 
     def refused(self, why: str) -> None:
         """A route that hides refused a response, since it would have left unread."""

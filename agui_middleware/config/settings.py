@@ -48,7 +48,7 @@ class Settings(ExplainedModel, BaseSettings):
     - `history_timeout`: seconds that a request, and the end of a response, wait for the store at most.
     - `history_limit`: the most that is kept of a thread, in bytes; the oldest goes first.
     - `history_memory_limit`: the most that `memory://` holds of all threads together, in bytes.
-    - `warn`: log what a client loses.
+    - `warn`: log what a client loses, and what a server writes that no client reads.
     - `debug`: raise an error where a filter changed a nested value of an event in place, which never goes out.
 
     In the environment a field is `AGUI_MIDDLEWARE_` and its name: `AGUI_MIDDLEWARE_DEFAULT_CLIENT=0.0.58`. `headers` and

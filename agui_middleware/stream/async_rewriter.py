@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.pumps import Pumps
 from agui_middleware.stream.rewriter import Rewriter

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, TypedDict, Unpack
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import types_that
