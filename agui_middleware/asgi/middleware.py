@@ -45,8 +45,9 @@ class AGUIMiddleware:
         app.add_middleware(AGUIMiddleware, default_client="0.0.58")
 
     - `app`: an ASGI app, or an endpoint function that takes a Starlette request and returns a response.
-    - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`, `keep_alive`, `history_without_subagents`: as
-      in `agui_middleware.Route`. The other settings come from the environment and from files.
+    - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`, `keep_alive`, `interrupts`,
+      `history_without_subagents`: as in `agui_middleware.Route`. The other settings come from the environment and from
+      files.
     - `settings`: instead of these, for several routes. Without either: `Settings.load()`.
     - `named_filters`: the filters that routes name, by name.
     - `identify`: returns the release of @ag-ui/client for the ASGI scope, instead of headers, query and body; `None` for a
@@ -92,7 +93,8 @@ class AGUIMiddleware:
         self.app: ASGIApp = as_app(app)
         self.settings: Settings = Settings.load() if settings is None else settings
         routes = self.settings.routes if one is None else [one]
-        self._plans = Plans(routes, named_filters or {}, reads_paths=one is None)
+        dialect = self.settings.interrupts
+        self._plans = Plans(routes, named_filters or {}, reads_paths=one is None, interrupts=dialect)
         self._identify = identify
         self._on_plan = on_plan
         self._on_loss = on_loss

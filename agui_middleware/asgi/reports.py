@@ -102,6 +102,14 @@ class Reports:
         self.history_failures += 1
         self.history.warning(done, message, done, error, fields={"operation": done})
 
+    def unaddressed_answer(self, route: str) -> None:
+        """An answer in the older dialect reached an agent as it was posted, since nothing tells what it answers."""
+        message = (
+            "an answer to a paused run names no interrupt, and none is remembered of its thread; the agent of route %r gets "
+            "it as posted: forwardedProps.command.resume. A store remembers: set history"
+        )
+        self.history.warning(("answer", route), message, route, fields={"route": route})
+
     def ended(self, failure: Exception | None) -> None:
         """A stream was ended before the app had sent all of it, by `failure` or by a filter that returned."""
         if failure is None:

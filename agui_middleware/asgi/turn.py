@@ -1,6 +1,7 @@
 """One turn of a conversation: the posted history on its way in, and what the response could not give, kept for the next."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import anyio
@@ -10,9 +11,11 @@ from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.config.plan import Plan, Restoration
 from agui_middleware.filters.contract import Context
+from agui_middleware.history.answers import as_command, as_resume
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
 from agui_middleware.history.merge import restore
+from agui_middleware.history.open_interrupts import OpenInterrupts
 from agui_middleware.history.record import Kept
 from agui_middleware.history.threads import Record, StoreUnavailable, Threads, thread_key
 from agui_middleware.history.upgrade import upgraded
@@ -52,6 +55,7 @@ class Turn:
         self._given: Posted | None = None
         self._record: Record | None = None
         self._capture: Capture | None = None
+        self._interrupts = OpenInterrupts()
         self._context: Context | None = None
         self._rewriter: WitnessedRewriter | None = None
         self._hides = False
@@ -67,6 +71,7 @@ class Turn:
             given = await self._restored(posted)
             if self._route.history_without_subagents:
                 given = history_without_subagents(given)
+            given = self._answered(given)
         except MalformedEvent:
             return body
         return body if given is before else given.raw
@@ -77,13 +82,17 @@ class Turn:
         That is so too where the framework says that another route, which hides, has answered: the thread is not that one's.
         """
         posted, given = self._posted, self._given
-        if posted is None or given is None or self._threads is None or not plan.takes_away or plan.hides != self._hides:
+        if posted is None or given is None or self._threads is None or plan.hides != self._hides:
             return None
-        kept, owned = self._record or (None, Owned())
+        kept, owned, _ = self._record or (None, Owned(), None)
         self._context = context
         context._earlier = owned
         self._capture = Capture(given, posted, kept, plan.client, self._threads.bounds.limit)
-        return Witness(self._capture, Echo(posted, given).as_posted)
+        follow = self._interrupts.run_ended
+        as_posted = Echo(posted, given).as_posted
+        if plan.interrupts == "outcome":
+            return Witness(self._capture, as_posted, client_ended=follow)
+        return Witness(self._capture, as_posted, agent_ended=follow)
 
     def follow(self, rewriter: Rewriter) -> None:
         """Keep what there is to keep of the stream that goes through `rewriter`."""
@@ -110,11 +119,12 @@ class Turn:
             return
         self._kept, rewriter.run_ended = True, False
         kept, owned = capture.finish(), self._owned()
-        if kept is None and not owned:
+        open = self._interrupts.open if self._waits() else None
+        if kept is None and not owned and open is None:
             return
         try:
             with anyio.CancelScope(shield=True):
-                await threads.write(self._key, Record(kept or Kept(), owned))
+                await threads.write(self._key, Record(kept or Kept(), owned, open))
         except StoreUnavailable as error:
             self._reports.store_unavailable("written", error)
         except (
@@ -130,7 +140,7 @@ class Turn:
     async def _restored(self, posted: Posted) -> Posted:
         """The conversation with what `client` could not be given, where anything is kept for it."""
         plan, threads = self._decision.choice.plan, self._threads
-        if threads is None or not plan.takes_away:
+        if threads is None or not (plan.takes_away or plan.interrupts):
             return posted
         thread = posted.input.get("threadId")
         self._key = thread_key(self._owner, self._route.path, thread)
@@ -149,6 +159,23 @@ class Turn:
             self._decision.choice.restored = Restoration(thread, messages, members, calls, removed)
             self._on_restore(self._decision.choice.restored)
         return restored.posted
+
+    def _answered(self, posted: Posted) -> Posted:
+        """The conversation with the answer to a paused run in the agent's dialect."""
+        dialect = self._decision.choice.plan.interrupts
+        known = [] if self._record is None else self._record.open or []
+        if dialect == "outcome":
+            return as_command(posted, known)
+        if dialect is None:
+            return posted
+        answered, unaddressed = as_resume(posted, known, datetime.now(UTC))
+        if unaddressed:
+            self._reports.unaddressed_answer(self._route.path)
+        return answered
+
+    def _waits(self) -> bool:
+        """Whether an interrupt is open, or was."""
+        return bool(self._interrupts.open or (self._record is not None and self._record.open))
 
     def _owned(self) -> Owned:
         ownership = None if self._context is None else self._context._ownership

@@ -39,8 +39,9 @@ class TurnMaker:
             return None
         choice, threads = decision.choice, self._threads
         plan, route = choice.plan, choice.route
-        keeps = threads is not None and route.history and plan.takes_away
-        if not (keeps or upgrades_for(plan.client) or route.history_without_subagents):
+        keeps = threads is not None and route.history and (plan.takes_away or plan.interrupts is not None)
+        changes = upgrades_for(plan.client) or route.history_without_subagents or plan.interrupts is not None
+        if not (keeps or changes):
             return None
         from agui_middleware.asgi.turn import Turn
 

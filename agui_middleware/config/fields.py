@@ -80,6 +80,7 @@ STORE_SCHEMES = ("memory", "sqlite", "redis", "rediss", "valkey", "valkeys")
 Release = Annotated[ClientVersion | Reader | str, PlainValidator(_release)]
 ReleaseOrCurrent = Annotated[ClientVersion | Reader | str, PlainValidator(_release_or_current)]
 FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(referenced)]
+Interrupts = Literal["auto", "outcome", "custom"]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PositiveSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Lifetime = Annotated[timedelta, BeforeValidator(_seconds_as_number), AfterValidator(_positive)]

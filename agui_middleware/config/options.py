@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from agui_middleware.config.fields import LegacyVisibility, Visibility
+    from agui_middleware.config.fields import Interrupts, LegacyVisibility, Visibility
     from agui_middleware.config.readers import Reader
     from agui_middleware.protocol.releases import ClientVersion
 
@@ -20,4 +20,5 @@ class RouteOptions(TypedDict, total=False):
     client: "ClientVersion | Reader | str | None"
     default_client: "ClientVersion | Reader | str | None"
     keep_alive: float | None
+    interrupts: "Interrupts | None"
     history_without_subagents: bool

@@ -1,18 +1,20 @@
 """From a route and a client to the filters of a response, and what was chosen for one request."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import SUBAGENTS, build_pipeline, downgrades_for
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.interrupt_outcomes import interrupts_as_outcome
 from agui_middleware.filters.subagents import SubagentVisibility, track_ownership
 from agui_middleware.protocol.releases import ClientVersion
 
 if TYPE_CHECKING:
     from agui_middleware.config.routes import Route
 
+_INTERRUPTS: Final = "interrupts"  # the row of the downgrades
 STATE: Final = "agui"
 """The key in `scope["state"]` under which the app finds the `Choice`."""
 
@@ -32,6 +34,8 @@ class Plan(NamedTuple):
     """The SDK that reads it; `None`: @ag-ui/client."""
     takes_away: bool = False
     """The reader may end with another conversation than the agent's, so that it posts another one."""
+    interrupts: Literal["custom", "outcome"] | None = None
+    """The dialect that interrupts are put into for the reader, and its answers taken from; `None`: nothing is changed."""
 
     @property
     def reader_name(self) -> str | None:
@@ -57,11 +61,12 @@ def make_plan(
     visibility: str = "auto",
     legacy_visibility: str = "inline",
     filters: Sequence[Filter] = (),
+    interrupts: str = "auto",
 ) -> Plan:
     """The route's filters, then what the client needs: chunk expansion, visibility, downgrades newest first, the guard.
 
-    `visibility` is a floor: a client that cannot read subagents is given less, and no client is given more. Raises
-    `ValueError` where it is neither `auto` nor a value of `SubagentVisibility`.
+    `visibility` is a floor: a client that cannot read subagents is given less, and no client is given more. `interrupts` is
+    as in `Settings`. Raises `ValueError` where `visibility` is neither `auto` nor a value of `SubagentVisibility`.
     """
     reader = client if isinstance(client, Reader) else None
     release, also = (client.release, client.rows) if isinstance(client, Reader) else (client, ())
@@ -71,16 +76,29 @@ def make_plan(
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
+    dialect = _dialect(
+        interrupts, reads_outcomes=_INTERRUPTS not in {row.name for row in downgrades_for(release, also)}
+    )
+    asked = [interrupts_as_outcome] if dialect == "outcome" else []
+    also = (*also, _INTERRUPTS) if dialect == "custom" else also
     pipeline = build_pipeline(release, visible, lowered=lowered, also=also)
     return Plan(
         client=release,
         visibility=seen,
-        composition=Composition([*before, *filters, *pipeline]),
+        composition=Composition([*before, *filters, *asked, *pipeline]),
         hides=hides,
         reads_comments=reader is None or reader.comments,
         reader=reader,
         takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),
+        interrupts=dialect,
     )
+
+
+def _dialect(interrupts: str, *, reads_outcomes: bool) -> Literal["custom", "outcome"] | None:
+    """The dialect that interrupts are put into. An agent and a client that both speak the older one need nothing."""
+    if interrupts == "custom" or (interrupts == "auto" and not reads_outcomes):
+        return "custom"
+    return "outcome" if interrupts == "outcome" and reads_outcomes else None
 
 
 class Restoration(NamedTuple):

@@ -13,14 +13,22 @@ from agui_middleware.protocol.releases import ClientVersion
 class Plans:
     """Which route decides for a request, and what happens to its response.
 
-    `reads_paths`: otherwise the only route decides for every request. Raises `ValueError` where a route names a filter that
-    is not in `named`, or where one in `named` is not a filter.
+    `reads_paths`: otherwise the only route decides for every request. `interrupts`: that of the settings. Raises
+    `ValueError` where a route names a filter that is not in `named`, or where one in `named` is not a filter.
     """
 
-    def __init__(self, routes: Sequence[Route], named: Mapping[str, Filter], *, reads_paths: bool = True) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        named: Mapping[str, Filter],
+        *,
+        reads_paths: bool = True,
+        interrupts: str = "auto",
+    ) -> None:
         self.routing: Routing = Routing(routes or [EVERY_PATH])
         self.routes: Sequence[Route] = self.routing.routes
         self.only: Match | None = None if reads_paths else Match(0, routes[0].hides)
+        self._interrupts = interrupts
         _check(named)
         self._filters = [_resolve(index, route, named) for index, route in enumerate(self.routes)]
         self._plans: dict[tuple[int, bool, ClientVersion | Reader | None], Plan] = {}  # as many as routes and readers
@@ -32,7 +40,9 @@ class Plans:
         if plan is None:
             route = self.routes[match.route]
             visibility = "hidden" if match.hides else route.visibility
-            plan = make_plan(client, visibility, route.legacy_visibility, self._filters[match.route])
+            interrupts = route.interrupts or self._interrupts
+            filters = self._filters[match.route]
+            plan = make_plan(client, visibility, route.legacy_visibility, filters, interrupts)
             self._plans[key] = plan
         return plan
 

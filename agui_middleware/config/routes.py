@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from agui_middleware.config.fields import (
     ExplainedModel,
     FilterReference,
+    Interrupts,
     LegacyVisibility,
     Method,
     Release,
@@ -35,6 +36,8 @@ class Route(ExplainedModel, BaseModel):
     - `client`: the release of @ag-ui/client that reads this route, whatever a request names.
     - `default_client`: the release of a client that does not name one, or `current`; by default that of the settings.
     - `keep_alive`: seconds of silence after which a comment is written, 0 for never; by default that of the settings.
+    - `interrupts`: in which dialect a client is asked for answers, `auto`, `outcome` or `custom`; by default that of the
+      settings.
     - `history`: `False` leaves the route out of the settings' `history`: nothing is kept of its threads, nothing put back.
     - `history_without_subagents`: take the messages that subagents own, and the results of their calls, out of the history
       that the agent gets: for agents that ignore `subagentRunId`, and would read them as their own.
@@ -51,6 +54,7 @@ class Route(ExplainedModel, BaseModel):
     client: Release | None = None
     default_client: ReleaseOrCurrent | None = None
     keep_alive: Seconds | None = None
+    interrupts: Interrupts | None = None
     history: bool = True
     history_without_subagents: bool = False
     enabled: bool = True

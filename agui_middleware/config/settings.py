@@ -16,6 +16,7 @@ from agui_middleware.config.environment import PREFIX, is_set, refuse_unknown_na
 from agui_middleware.config.fields import (
     ExplainedModel,
     HeaderName,
+    Interrupts,
     Lifetime,
     PositiveSeconds,
     ReleaseOrCurrent,
@@ -41,6 +42,10 @@ class Settings(ExplainedModel, BaseSettings):
     - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
     - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
       no proxy on the way closes the stream as idle. 0: never.
+    - `interrupts`: how a client is asked where a run pauses for an answer, and how it answers. `auto`: clients that read
+      outcomes as the agent does; releases before 0.0.54 by CUSTOM events `on_interrupt`, which they answer by
+      `forwardedProps.command.resume`. `custom`: all clients that way, for CopilotKit up to 1.60. `outcome`: for an agent
+      that speaks only the older dialect, clients that read outcomes get one, and answer by `resume`.
     - `history`: the URL of the store for what clients could not be given, so that the agent gets it back with the next
       run: `memory://`, `sqlite:///path/to/file`, `redis://host:6379/0`, `valkey://host`; `rediss` and `valkeys` for TLS.
       Without one nothing is kept. The last four need `pip install 'agui-middleware[history]'`.
@@ -67,6 +72,7 @@ class Settings(ExplainedModel, BaseSettings):
     max_request_bytes: PositiveInt = 10 * 1024 * 1024
     fix_framing: bool = True
     keep_alive: Seconds = 15
+    interrupts: Interrupts = "auto"
     history: StoreURL | None = None
     history_ttl: Lifetime = timedelta(days=7)
     history_timeout: PositiveSeconds = 1

@@ -31,12 +31,12 @@ __all__ = [
 
 @cache
 def downgrades_for(client: ClientVersion | None, also: tuple[str, ...] = ()) -> tuple[Downgrade, ...]:
-    """The rows that `client` needs and those named in `also`, in order; none for a client that reads everything (`None`)."""
-    if client is None:
-        return ()
+    """The rows that `client` needs and those named in `also`, in order; `None` reads everything."""
     parse = ClientVersion.parse
     return tuple(
-        row for row in DOWNGRADES if row.name in also or parse(row.broken_since) <= client < parse(row.fixed_in)
+        row
+        for row in DOWNGRADES
+        if row.name in also or (client is not None and parse(row.broken_since) <= client < parse(row.fixed_in))
     )
 
 
@@ -51,7 +51,7 @@ def build_pipeline(
     """The downgrades for `client`, around the filters of what it sees of subagents.
 
     `lowered`: that is less than the route shows to others, and a loss to be reported. `also`: the names of the rows that
-    an SDK needs besides those of the release that it reads like.
+    the reader needs besides those of its release.
     """
     rows = [row for row in downgrades_for(client, also) if lowered or row is not SUBAGENTS]
     before = [row.filter for row in rows if row.filter is not None and row.name in BEFORE_VISIBILITY]

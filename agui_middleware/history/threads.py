@@ -9,8 +9,10 @@ from typing import Any, Final, NamedTuple
 import anyio
 from anyio.lowlevel import current_token
 
+from agui_middleware.history.open_interrupts import interrupts_in, within
 from agui_middleware.history.record import Kept
 from agui_middleware.history.stores import Opened
+from agui_middleware.protocol.interrupts import OpenInterrupt
 from agui_middleware.protocol.owned import Owned
 
 COLLECTION: Final = "agui-history"
@@ -22,6 +24,8 @@ class Record(NamedTuple):
     kept: Kept
     owned: Owned
     """What subagents have opened in earlier responses, of a route that hides."""
+    open: list[OpenInterrupt] | None = None
+    """The interrupts that wait for an answer; `None`, of a response: it tells nothing of them."""
 
 
 class Bounds(NamedTuple):
@@ -66,7 +70,8 @@ class Threads:
             store = self._store()
             known = decoded(await store.get(key, collection=COLLECTION))
             if known is not None:
-                record = Record(known.kept.merged(record.kept), known.owned.merged(record.owned))
+                open = known.open if record.open is None else record.open
+                record = Record(known.kept.merged(record.kept), known.owned.merged(record.owned), open)
             value = encoded(record, self.bounds.limit)
             await store.put(key, value, collection=COLLECTION, ttl=self.bounds.ttl)
 
@@ -118,8 +123,9 @@ def thread_key(owner: str | None, route: str, thread: str) -> str:
 def encoded(record: Record, limit: int) -> dict[str, Any]:
     """The value that is stored: of `limit` bytes at most, before base64."""
     owned = record.owned.within(limit // 4)  # apart: without them what a route hides might leave
-    data = record.kept.to_bytes(limit - limit // 4)
-    return {"record": b64encode(data).decode(), "owned": owned}
+    open = within(record.open or [], limit // 4)
+    data = record.kept.to_bytes(limit - limit // 4 * (2 if open else 1))
+    return {"record": b64encode(data).decode(), "owned": owned, **({"open": open} if open else {})}
 
 
 def decoded(value: Any) -> Record | None:
@@ -129,4 +135,4 @@ def decoded(value: Any) -> Record | None:
         owned = Owned.of(value["owned"])
     except (KeyError, TypeError, ValueError):
         return None
-    return None if kept is None else Record(kept, owned)
+    return None if kept is None else Record(kept, owned, interrupts_in(value.get("open")))

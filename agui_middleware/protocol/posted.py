@@ -78,6 +78,10 @@ class Posted:
         """A copy with these members set."""
         return type(self)(self.input.replace(**members), self.messages)
 
+    def without_members(self, *names: str) -> Self:
+        """A copy without these members."""
+        return type(self)(self.input.without(*names), self.messages)
+
     def with_messages(self, messages: Iterable[tuple[MessageHead, Raw]]) -> Self:
         """A copy with these messages."""
         after = list(messages)

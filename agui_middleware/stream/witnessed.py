@@ -39,6 +39,10 @@ class Witness(NamedTuple):
     observer: Observer
     edit_start: Callable[[Event], Event]
     """What is made of RUN_STARTED behind the observer, before all filters."""
+    agent_ended: Callable[[Event], None] = lambda event: None
+    """Is told of each event that ends a run, before all filters."""
+    client_ended: Callable[[Event], None] = lambda event: None
+    """Is told of each event that ends a run, as it leaves."""
 
 
 class Options(TypedDict):
@@ -63,6 +67,8 @@ class WitnessedRewriter(Rewriter):
         self._client_got = witness.observer.client_got
         self._passed = witness.observer.passed
         self._edit_start = witness.edit_start
+        self._agent_ended = witness.agent_ended
+        self._client_ended = witness.client_ended
         self._sent: Event | None = None  # what the observer has yet to be told of, before anything that comes of it
         self.run_ended: bool = False
 
@@ -104,6 +110,8 @@ class WitnessedRewriter(Rewriter):
         if event is None:
             return None
         self._agent_sent(event)
+        if event.head.type in _RUN_ENDS:
+            self._agent_ended(event)
         return self._edit_start(event) if event.head.type in _RUN_STARTS else event
 
     def _tell(self) -> None:
@@ -116,4 +124,5 @@ class WitnessedRewriter(Rewriter):
         super()._emit(event)
         self._client_got(event)
         if event.head.type in _RUN_ENDS:
+            self._client_ended(event)
             self.run_ended = True

@@ -62,23 +62,3 @@ def test_what_the_client_cannot_derive_is_reported(
 @pytest.mark.parametrize("outcome", ["success", [], 1, {"type": "interrupt", "interrupts": []}])
 def test_an_outcome_that_no_client_reads_is_left_to_it(outcome: Any) -> None:
     assert made("0.0.59", *finished(outcome)) == finished(outcome)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "reported"),
-    [
-        ({"type": "interrupt", "interrupts": [INTERRUPT]}, 1),
-        ({"type": "cancelled"}, 1),
-        ({"type": "success"}, 0),
-        (None, 0),
-    ],
-)
-def test_releases_that_ignore_the_outcome_get_it_as_it_is(
-    client: StartClient, caplog: pytest.LogCaptureFixture, outcome: Any, reported: int
-) -> None:
-    events = finished(outcome)
-    assert made("0.0.53", *events) == events
-    assert losses(caplog, events, "0.0.53") == ["interrupts"] * reported
-    end = Minimal(client, "interrupts").original("0.0.53", *events, run=False)
-    assert end.accepted
-    assert end.interrupts == []

@@ -12,7 +12,7 @@ from agui_middleware.downgrades.encrypted_values import without_encrypted_values
 from agui_middleware.downgrades.file_sources import without_file_sources
 from agui_middleware.downgrades.input_echo import report_input_echo
 from agui_middleware.downgrades.input_lists import with_input_lists, with_required_members
-from agui_middleware.downgrades.interrupts import report_interrupts
+from agui_middleware.downgrades.interrupts import interrupts_as_custom
 from agui_middleware.downgrades.media_parts import binary_as_media, media_parts_as_binary
 from agui_middleware.downgrades.names import report_names
 from agui_middleware.downgrades.outcomes import readable_outcomes
@@ -110,10 +110,9 @@ CONTENTS: tuple[Downgrade, ...] = (
     Downgrade(
         "interrupts",
         "0.0.54",
-        report_interrupts,
-        "ignores how a run ended",
-        loss="that a run waits for an answer, or was cancelled: it reads as success",
-        reports_only=True,
+        interrupts_as_custom,
+        "ignores how a run ended; of one that waits for an answer, its chats read CUSTOM `on_interrupt`",
+        loss="that a run was cancelled: it reads as success",
     ),
     Downgrade(
         "media-parts",

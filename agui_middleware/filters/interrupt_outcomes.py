@@ -1,0 +1,70 @@
+"""Runs that pause for an answer, of agents that speak the older dialect only: the reverse of `downgrades/interrupts`."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.declared import handles
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.interrupts import ON_INTERRUPT, parsed
+
+_KEPT: Final = {"message": str, "toolCallId": str, "responseSchema": dict, "expiresAt": str}
+
+
+@handles("RUN_STARTED", "CUSTOM", "RUN_FINISHED", "RUN_ERROR")
+async def interrupts_as_outcome(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Put the CUSTOM events `on_interrupt` of a run into its outcome.
+
+    They are held until the run ends, and go out as they are where it does not finish, or ends with an outcome that no
+    interrupt can be put into. An outcome of the agent's own that asks for answers takes their place.
+    """
+    held: list[Event] = []
+    async for event in events:
+        if event.head.type == "CUSTOM" and event.get("name") == ON_INTERRUPT:
+            context.hold(event)
+            held.append(event)
+            continue
+        if held and event.head.type != "CUSTOM":
+            for each in held:
+                context.release(each)
+            if event.head.type == "RUN_FINISHED" and (paused := _paused(event, held)) is not None:
+                event, held = paused, []
+            for each in held:
+                yield each
+            held = []
+        yield event
+    for each in held:
+        yield each
+
+
+def _paused(event: Event, announced: list[Event]) -> Event | None:
+    """A RUN_FINISHED that asks for the answers; `None` where it says otherwise."""
+    outcome = event.get_object("outcome")
+    type = None if outcome is None else outcome.get("type")
+    if type == "interrupt":
+        return event
+    if event.get("outcome") is not None and type != "success":
+        return None
+    run, seen = event.get("runId"), set[str]()
+    interrupts = [_interrupt(each, f"{run}:{number}", seen) for number, each in enumerate(announced, 1)]
+    return event.replace(outcome={"type": "interrupt", "interrupts": interrupts})
+
+
+def _interrupt(announced: Event, made_up: str, seen: set[str]) -> dict[str, Any]:
+    """The interrupt that a CUSTOM event announces. Its id is that of the value, if it has one that no other has.
+
+    The whole value is its `metadata.on_interrupt`, for applications that look for what the agent has raised.
+    """
+    value = announced.get("value")
+    told = parsed(value)
+    named = told if isinstance(told, dict) else {"message": told}
+    ids = (id for id in (named.get("interruptId"), named.get("id")) if isinstance(id, str) and id and id not in seen)
+    id, reason = next(ids, made_up), named.get("reason")
+    seen.add(id)
+    kept = {name: named[name] for name, kind in _KEPT.items() if isinstance(named.get(name), kind)}
+    interrupt = {"id": id, "reason": reason if isinstance(reason, str) else ON_INTERRUPT, **kept}
+    if value is not None:
+        interrupt["metadata"] = {ON_INTERRUPT: announced.members()["value"]}
+    if isinstance(announced.head.subagentRunId, str):
+        interrupt["subagentRunId"] = announced.head.subagentRunId
+    return interrupt

@@ -1,0 +1,126 @@
+"""The answers to a paused run, from the dialect in which a client posts them to that of the agent.
+
+See the README, section "Interrupts", for what is decided how.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from agui_middleware.protocol.interrupts import OpenInterrupt, addressed, call_of, form_of, parsed
+from agui_middleware.protocol.json_object import JsonObject
+from agui_middleware.protocol.posted import Posted
+
+CANCELLED: Final = "__agui_cancelled__"
+ANSWERS: Final = "__agui_resume_map__"
+
+
+class Answered(NamedTuple):
+    """A posted input with its answer in the agent's dialect."""
+
+    posted: Posted
+    unaddressed: bool = False
+    """It holds an answer, and nothing tells to which interrupt: it stays as it was posted."""
+
+
+def as_resume(posted: Posted, known: Sequence[OpenInterrupt], now: datetime) -> Answered:
+    """`forwardedProps.command.resume` as `resume`, with an entry for every open interrupt.
+
+    `known`: the interrupts that are open in the thread, so far as they are remembered. `now` has a time zone.
+    """
+    props = posted.input.get_object("forwardedProps")
+    command = None if props is None else props.get_object("command")
+    if props is None or command is None or "resume" not in command or posted.input.get("resume"):
+        return Answered(posted)
+    answer = parsed(command["resume"])
+    named, open = _asked(command.get("interruptEvent"), known)
+    if named is None:
+        return Answered(posted, unaddressed=True)
+    resume = [_entry(each, _answer_to(each, named, answer, open), now) for each in open]
+    command = command.without("resume")
+    props = props.replace(command=command) if len(command) else props.without("command")
+    return Answered(posted.with_members(resume=resume, forwardedProps=props))
+
+
+def as_command(posted: Posted, known: Sequence[OpenInterrupt]) -> Posted:
+    """`resume` as `forwardedProps.command.resume`, for an agent of the older dialect, in the forms of ag-ui-langgraph.
+
+    The answer to one interrupt is its payload. A cancelled one, and several, have the forms in which ag-ui-langgraph hands
+    them to its graphs. `interruptEvent` is the value with which the agent has announced the interrupt, where that is known.
+    """
+    entries = posted.input.get_list("resume")
+    props = posted.input.get_object("forwardedProps") or JsonObject({})
+    command = props.get_object("command") or JsonObject({})
+    read = [
+        entry for entry in entries or () if isinstance(entry, JsonObject) and isinstance(entry.get("interruptId"), str)
+    ]
+    if not read or len(read) != len(entries or ()) or "resume" in command:
+        return posted
+    members: dict[str, Any] = {"resume": _as_one(read)}
+    value = next((each.value for each in known if each.id == read[0]["interruptId"]), b"")
+    if len(read) == 1 and value:
+        members["interruptEvent"] = Raw(value)
+    forwarded = props.replace(command=command.replace(**members))
+    return posted.with_members(forwardedProps=forwarded).without_members("resume")
+
+
+def _asked(echo: Any, known: Sequence[OpenInterrupt]) -> tuple[OpenInterrupt | None, Sequence[OpenInterrupt]]:
+    """The interrupt that was answered, and all that are open.
+
+    What is remembered of the thread counts before what the client says, if it knows the interrupt that the client names.
+    Without a name it is the last one: chats of the older dialect show one, and each CUSTOM event replaces the one before.
+    """
+    address = addressed(echo)
+    if address is not None:
+        own, others = address
+        remembered = next((each for each in known if each.id == own.id), None)
+        return (own, [*_unlike(own, others), own]) if remembered is None else (remembered, known)
+    form, call = form_of(echo), call_of(echo)
+    meant = [each for each in known if (form and each.form == form) or (call is not None and each.call == call)]
+    shown = meant or known
+    return (shown[-1] if shown else None), known
+
+
+def _unlike(own: OpenInterrupt, others: Sequence[OpenInterrupt]) -> list[OpenInterrupt]:
+    return list({each.id: each for each in others if each.id != own.id}.values())
+
+
+def _answer_to(each: OpenInterrupt, named: OpenInterrupt, answer: Any, open: Sequence[OpenInterrupt]) -> Any:
+    """The payload for one of the open interrupts; `None`: it was not answered.
+
+    An object whose names are ids of open interrupts has an answer for each: LangGraph's own form for several.
+    """
+    if isinstance(answer, dict) and answer and answer.keys() <= {other.id for other in open}:
+        return answer.get(each.id)
+    return answer if each.id == named.id else None
+
+
+def _entry(interrupt: OpenInterrupt, payload: Any, now: datetime) -> dict[str, Any]:
+    if payload is None or _is_expired(interrupt, now):
+        return {"interruptId": interrupt.id, "status": "cancelled"}
+    return {"interruptId": interrupt.id, "status": "resolved", "payload": payload}
+
+
+def _is_expired(interrupt: OpenInterrupt, now: datetime) -> bool:
+    if interrupt.expires_at is None:
+        return False
+    try:
+        expires = msgspec.convert(interrupt.expires_at, datetime)
+    except msgspec.ValidationError:  # no date: the agent's to judge
+        return False
+    return (expires if expires.tzinfo is not None else expires.replace(tzinfo=UTC)) <= now
+
+
+def _as_one(entries: list[JsonObject]) -> Any:
+    """One answer for all. A payload that is absent becomes an empty object: null counts as no answer in this dialect."""
+    if len(entries) > 1:
+        answers = {each["interruptId"]: each.without("interruptId", "metadata") for each in entries}
+        return {ANSWERS: answers}
+    entry = entries[0]
+    if entry.get("status") == "cancelled":
+        return {CANCELLED: True, "interrupt_id": entry["interruptId"]}
+    payload = entry.members().get("payload")
+    return {} if payload is None or entry["payload"] is None else payload
