@@ -14,7 +14,7 @@ from typing import Any, Final
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event, JsonObject
-from agui_middleware.protocol.interrupts import (
+from agui_middleware.protocol.interrupt_dialects import (
     ON_INTERRUPT,
     OpenInterrupt,
     addressed,

@@ -6,7 +6,7 @@ from typing import Any, Final
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.interrupts import ON_INTERRUPT, parsed
+from agui_middleware.protocol.interrupt_dialects import ON_INTERRUPT, parsed
 
 _KEPT: Final = {"message": str, "toolCallId": str, "responseSchema": dict, "expiresAt": str}
 

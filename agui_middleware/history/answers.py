@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from agui_middleware.protocol.interrupts import OpenInterrupt, addressed, call_of, form_of, parsed
+from agui_middleware.protocol.interrupt_dialects import OpenInterrupt, addressed, call_of, form_of, parsed
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.posted import Posted
 

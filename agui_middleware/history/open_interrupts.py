@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.interrupts import OpenInterrupt, interrupts_of, opened
+from agui_middleware.protocol.interrupt_dialects import OpenInterrupt, interrupts_of, opened
 from agui_middleware.protocol.json_object import MalformedEvent
 
 

@@ -64,11 +64,8 @@ SHAPES: dict[str, Shape] = {
     "activity-reasoning": Shape(noted("AS m; GS m; GC m a; GE m")),
     "lost-parents": Shape(noted("GS g; GE g; KS c g; KE c")),
     "reasoning": Shape(noted("SPAN+ s; GS g; GC g a; GE g; SPAN- s")),
-    "reopened-calls": Shape(noted("KS c; KA c {; KE c; KS c; KA c }; KE c")),
     "null-parents": Shape(noted("KS c parentMessageId=null; KE c")),
-    "call-parents": Shape(noted("TS m; TE m; TS n; TE n; KS c m; KE c")),
     "empty-deltas": Shape(noted('TS m; TC m delta=""; TE m')),
-    "reopened-texts": Shape(noted("TS m; TC m a; TE m; TS m; TC m b; TE m")),
     "metadata": Shape(noted('TS m metadata={"k":1}; TE m')),
     "activity-authority": Shape(
         [*noted("AS p"), _told(_USER, metadata={"@ag-ui/client": {"authoritativeActivityTypes": None}})]
@@ -101,6 +98,9 @@ SHAPES: dict[str, Shape] = {
         [STARTED, {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "sure?"}]}}],
         whole=True,
     ),
+    "reopened-calls": Shape(noted("KS c; KA c {; KE c; KS c; KA c }; KE c")),
+    "call-parents": Shape(noted("TS m; TE m; TS n; TE n; KS c m; KE c")),
+    "reopened-texts": Shape(noted("TS m; TC m a; TE m; TS m; TC m b; TE m")),
     "media-parts": Shape([_told(_asked(_TEXT_PART, _media("url")))]),
     "names": Shape(noted('TS m name="Ada"; TE m')),
     "reasoning-messages": Shape([_told(_USER, _REASONING)]),
