@@ -321,6 +321,14 @@ def _deletes_a_question(turn: Turn) -> bool:
     return any(key not in posted for key in asked)
 
 
+def _is_held_in_another_order(turn: Turn) -> bool:
+    """Whether the client holds messages in another order than 1.0.0, so that a cut or an insertion is another one there."""
+    chains = [
+        each.kept.chains[0] for each in (turn, turn.earlier) if each is not None and each.kept and each.kept.chains
+    ]
+    return turn.edit in (regenerate, insert) and any(chain.base for chain in chains)
+
+
 def _is_unknown(turn: Turn) -> bool:
     keys = {key for chain in (turn.kept.chains if turn.kept else ()) for key in chain.keys}
     return not any(message["id"] in keys for message in turn.posted)
@@ -361,6 +369,7 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "1.0.0 drops a binary part that has nothing but a handle; the agent gets it back": _has_handles,
     "1.0.0 holds a result before its call; the upgrade puts it behind": lambda turn: bool(astray(turn.original)),
     "1.0.0 holds two messages of one id": lambda turn: bool(doubled(turn.original)),
+    "the client holds messages in another order, and cuts or inserts there": _is_held_in_another_order,
     "an agent gives the id of a message to one of another role": _uses_ids_again,
     "a question that the user has deleted takes along what the client never had of its answer": _deletes_a_question,
     "an agent uses the id of a call again": lambda turn: bool(doubled_calls(turn.posted)) or _uses_calls_again(turn),
