@@ -1,10 +1,15 @@
 """Conversations of three turns with real clients and a record: what the agent gets in turns 2 and 3.
 
+    python -m tests.history.remembered                 # every release, a tenth of the streams: an hour on two cores
+    python -m tests.history.remembered 0.0.36 0.0.58   # these
+
 No HTTP and no store here: the stream goes through `rewrite`, both sides of it into a `Capture`, and what the client posts
 next through `upgrade_posted` and `restore`.
 """
 
 import json
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,8 +24,10 @@ from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
 from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol import posted as protocol
-from tests.clients.client import Client, Outcome, Run
-from tests.downgrades.cases import Case
+from tests.clients.client import RELEASES, Client, Outcome, Run
+from tests.clients.corpus import REFERENCE
+from tests.downgrades.cases import Case, cases
+from tests.downgrades.proof import prepare
 from tests.history.conversations import astray, doubled, doubled_calls
 from tests.notation import stream as events
 from tests.strategies import Json, plain
@@ -378,3 +385,25 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "a result that came last comes back with its call, though the user has deleted it": _answers_more,
     "1.0.0 strips members that it does not know": _keeps_unknown_members,
 }
+
+
+def _report(release: str, chosen: Sequence[Case]) -> None:
+    with Client(release) as client, Client(REFERENCE) as reference:
+        for route, edit in ((route, edit) for route in ROUTES for edit in EDITS):
+            shown: Counter[str] = Counter()
+            for turn in converse(client, reference, chosen, route, edit):
+                shown["all"] += 1
+                shown["posted"] += turn.posted == turn.original
+                shown["restored"] += turn.is_as_1_0_0
+                if not turn.is_as_1_0_0 and (why := reason(turn)) is None:
+                    print(f"  no reason: {turn}")
+                elif not turn.is_as_1_0_0:
+                    shown[str(why)] += 1
+            counts = f"{shown.pop('posted')} -> {shown.pop('restored')} of {shown.pop('all')} as from 1.0.0"
+            print(f"{release}, {route.name}, {edit.__name__}: {counts}; {dict(shown)}", flush=True)
+
+
+if __name__ == "__main__":
+    prepare()
+    for asked in sys.argv[1:] or RELEASES:
+        _report(asked, cases()[::10])
