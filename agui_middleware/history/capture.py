@@ -112,6 +112,18 @@ class Capture:
             self._calls.settle()
         self._base.take(event)
 
+    def passed(self, event: Event) -> None:
+        """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
+        head = event.head
+        type = head.type
+        if type in TOKENS and not (self._canonical.lanes.open or self._base.lanes.open):
+            is_call = type in _OF_CALLS
+            id = head.toolCallId if is_call else head.messageId
+            if id.__class__ is str and (self._calls if is_call else self._texts).passes(event, id):
+                return
+        self.agent_sent(event)
+        self.client_got(event)
+
     def finish(self) -> Kept | None:
         """What is to be kept, once the response has ended; `None` where that is nothing, or more than the limit."""
         self._texts.flush()

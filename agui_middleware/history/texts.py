@@ -73,6 +73,12 @@ class SharedTexts:
             self._wait()
         self._match(token, id)
 
+    def passes(self, token: Event, id: str) -> bool:
+        """Whether a token that both have need not be taken at all; otherwise it is for `agent_sent` and `client_got`."""
+        if self._last is not None or id not in self._shared or id in self._waiting:
+            return False
+        return token.raw.find(b'"metadata"') < 0
+
     def settle(self) -> None:
         """Something else is about to change the conversations: what both have is looked up anew."""
         self._shared.clear()

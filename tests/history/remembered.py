@@ -337,8 +337,11 @@ def _is_held_in_another_order(turn: Turn) -> bool:
 
 
 def _is_unknown(turn: Turn) -> bool:
-    keys = {key for chain in (turn.kept.chains if turn.kept else ()) for key in chain.keys}
-    return not any(message["id"] in keys for message in turn.posted)
+    """Whether there is a record, and nothing that is posted is in it."""
+    kept = turn.kept or Kept()
+    keys = {*kept.items, *(key for chain in kept.chains for key in chain.keys)}
+    ids = {key.partition("\0")[0] for key in keys}
+    return bool(ids) and not any(message["id"] in ids for message in turn.posted)
 
 
 def _leaves_orphans(turn: Turn) -> bool:
