@@ -129,7 +129,9 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         broken_since="0.0.37",
         differences=(Difference.FINISHED_CALLS, Difference.IN_PIECES),
         after=(
-            After("interrupts", "an END that is due at the end of a run comes behind what announces an interrupt there"),
+            After(
+                "interrupts", "an END that is due at the end of a run comes behind what announces an interrupt there"
+            ),
             After(
                 "runs-after-error",
                 "ENDs that are due at the same event keep one order, so rewriting a rewritten stream changes nothing",
@@ -176,7 +178,9 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         broken_since="0.0.37",
         differences=(Difference.IN_PIECES,),
         after=(
-            After("interrupts", "an END that is due at the end of a run comes behind what announces an interrupt there"),
+            After(
+                "interrupts", "an END that is due at the end of a run comes behind what announces an interrupt there"
+            ),
             After("streamed-messages", "a second START, which this row drops, tells where a message stands"),
             After(
                 "reasoning",

@@ -33,7 +33,9 @@ STATEFUL: tuple[Downgrade, ...] = (
             ),
             After("thinking-events", "an event between two runs parts them, unless it was dropped"),
             After("encrypted-values", "an event between two runs parts them, unless it was dropped"),
-            After("interrupts", "an interrupt stands in the end of its run, which this row drops where another follows"),
+            After(
+                "interrupts", "an interrupt stands in the end of its run, which this row drops where another follows"
+            ),
         ),
     ),
     Downgrade(
