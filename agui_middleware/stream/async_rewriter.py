@@ -18,8 +18,8 @@ class AsyncRewriter:
     """Runs the filters of a plan that may await in front of a `Rewriter`, and hands what leaves to `write`.
 
     `start`, any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise what
-    `write` raises, and else what the same methods of `Rewriter` do. Options as there; `witness` is told what comes and what
-    leaves.
+    `write` raises, and else what the same methods of `Rewriter` do. Options as there; the observer of
+    `witness` gets what comes and what leaves.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ RESTORED = [USER, WHISPERED, SAID, AGAIN]
 
 
 class Agent:
-    """Answers each request with the next of its streams; `given` has what it was posted, `choices` what it was told."""
+    """Answers each request with the next of its streams. `given`: the bodies that it got; `choices`: those in its scopes."""
 
     def __init__(self, *streams: str | bytes) -> None:
         self.streams = [one if isinstance(one, bytes) else encode_events(stream(one)) for one in streams]
@@ -81,14 +81,14 @@ def hiding(agent: Agent, **options: Any) -> AGUIMiddleware:
 
 
 async def test_the_agent_gets_back_what_the_client_could_not_be_given() -> None:
-    told: list[tuple[str, Restoration]] = []
+    calls: list[tuple[str, Restoration]] = []
     agent = Agent(DELEGATES, ANSWERS)
-    app = hiding(agent, on_restore=lambda scope, restoration: told.append((scope["path"], restoration)))
+    app = hiding(agent, on_restore=lambda scope, restoration: calls.append((scope["path"], restoration)))
     await talk(app, [USER], LATER)
     assert agent.histories == [[USER], RESTORED]
     restoration = Restoration("t", ("n",), 0, 0, 0)
     assert [choice.restored for choice in agent.choices] == [None, restoration]
-    assert told == [("/agent", restoration)]
+    assert calls == [("/agent", restoration)]
 
 
 async def test_tags_come_back_where_subagents_are_shown_inline() -> None:
