@@ -12,10 +12,11 @@ import anyio.lowlevel
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from agui_middleware import AGUIMiddleware, Context, Event, Filter, Restoration, Route, Settings
+from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Filter, Restoration, Route, Settings
 from agui_middleware.filters.declared import per_event
 from agui_middleware.history.stores import MemoryStore
 from agui_middleware.testing import encode_events
+from tests.history.bodies import turn_without_store
 from tests.history.stores import FailingStore, SilentStore, WaitingStore
 from tests.notation import stream
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange
@@ -98,6 +99,13 @@ async def test_tags_come_back_where_subagents_are_shown_inline() -> None:
     await talk(app, [USER], [USER, untagged, SAID, AGAIN])
     assert agent.histories[1] == RESTORED
     assert agent.choices[1].restored == Restoration("t", (), 1, 0, 0)
+
+
+async def test_without_a_store_nothing_stands_between_the_app_and_the_server() -> None:
+    async def send(message: Message) -> None:
+        raise AssertionError("nothing is sent")
+
+    assert turn_without_store(ClientVersion(0, 0, 58)).sender(send) is send
 
 
 async def test_a_hook_that_raises_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:

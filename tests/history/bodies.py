@@ -14,7 +14,7 @@ from agui_middleware.config.routes import EVERY_PATH
 def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
     """What `Turn` makes of a body. Without a store it awaits nothing."""
     try:
-        _turn(client).read(body).send(None)
+        turn_without_store(client).read(body).send(None)
     except StopIteration as done:
         given: bytes = done.value
         return given
@@ -22,7 +22,8 @@ def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
 
 
 @cache
-def _turn(client: ClientVersion | None) -> Turn:
+def turn_without_store(client: ClientVersion | None) -> Turn:
+    """A turn of a client where no history is configured."""
     choice = SimpleNamespace(client=client, route=EVERY_PATH, plan=make_plan(client))
     decision: Any = SimpleNamespace(choice=choice)  # all of it that a turn without a store looks at
     return Turn(decision, None, None, Reports(), _restored_nothing)
