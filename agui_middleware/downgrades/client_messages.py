@@ -76,9 +76,7 @@ class ClientMessages:
             case "REASONING_MESSAGE_START" if self._reasoning:
                 self._push(head.messageId, "reasoning", "no")
             case "ACTIVITY_SNAPSHOT" if self._activities:
-                self._push(head.messageId, "activity", "no")
-                if isinstance(head.messageId, str) and event.get("replace") is not False:
-                    self.roles[head.messageId] = "activity"
+                self._show_activity(head.messageId, event.get("replace") is not False)
             case "RUN_STARTED":
                 for id, role in _restated(event):
                     self._push(id, role, "no")
@@ -90,6 +88,11 @@ class ClientMessages:
             self._push(id, role if isinstance(role, str) else "assistant", "perhaps" if self._doubles else "no")
         elif isinstance(id, str) and isinstance(role, str):
             self.roles.setdefault(id, role)  # a text that a client up to 0.0.36 does not get
+
+    def _show_activity(self, id: Any, replaces: bool) -> None:
+        self._push(id, "activity", "no")
+        if isinstance(id, str) and replaces:
+            self.roles[id] = "activity"
 
     def _push(self, id: Any, role: str, again: Literal["yes", "no", "perhaps"]) -> None:
         """Append a message; `again`: whether the client appends another one if it already has that id."""
