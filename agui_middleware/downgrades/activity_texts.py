@@ -6,11 +6,13 @@ message of its own.
 """
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, handles, per_event
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
@@ -21,10 +23,10 @@ _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
 @per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS)
-def without_activity_texts(_: Context) -> Step:
+def without_activity_texts(context: Context) -> Step:
     """Drop it. What was opened before the activity took its id over is closed all the same."""
-    client_messages = ClientMessages(None)
-    dropped: set[tuple[str, str]] = set()
+    client_messages = ClientMessages(None, context.budget)
+    dropped: Index[tuple[str, str], Any] = Index(context.budget)
 
     def show(event: Event) -> Event | None:
         type, id = event.head.type, event.head.messageId
@@ -37,7 +39,7 @@ def without_activity_texts(_: Context) -> Step:
                 dropped.add(text)
                 return None
             if type in _ENDS and text in dropped:
-                dropped.remove(text)
+                del dropped[text]
                 return None
         client_messages.take(event)
         return event
@@ -46,14 +48,14 @@ def without_activity_texts(_: Context) -> Step:
 
 
 @handles(*MAKES_MESSAGES, *_OTHER_CHUNKS, _CONTENT, _CHUNK)
-async def without_activity_reasoning(events: EventSource, _: Context) -> AsyncIterator[Event]:
+async def without_activity_reasoning(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 
     Its opening and its end stay: they close the chunks that 0.0.59, unlike the releases before it, puts together itself.
     Content closes them too, so what may do so becomes another opening: 0.0.59 reads as many as come.
     """
-    client_messages = ClientMessages(None)
-    closed: set[str | None] = set()  # the subagents whose chunks are
+    client_messages = ClientMessages(None, context.budget)
+    closed: Index[str | None, Any] = Index(context.budget)  # the subagents whose chunks are
     events.skipped = _OTHER_CHUNKS
     async for event in events:
         type, id = event.head.type, event.head.messageId

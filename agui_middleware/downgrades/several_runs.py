@@ -16,7 +16,7 @@ _OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINI
 
 
 @handles(EVERYTHING)
-async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
+async def join_several_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None
     events.skipped = _OTHERS
@@ -24,10 +24,12 @@ async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Ev
         events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
         if finished is not None:
             before, finished = finished, None
+            context.release(before)
             if event.head.type == "RUN_STARTED":
                 continue
             yield before
         if event.head.type == "RUN_FINISHED":
+            context.hold(event)
             finished = event
         else:
             yield event

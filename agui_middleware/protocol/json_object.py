@@ -68,6 +68,13 @@ class JsonObject(Mapping[str, Any]):
             self._raw = encode(self._members).replace(b"\n", b" ").replace(b"\r", b" ")
         return self._raw
 
+    def forget_decoded(self) -> None:
+        """Keep the bytes only, from which all is decoded again when needed. What was decoded of a snapshot takes far more."""
+        self._raw = self.raw
+        self._members = self._values = None
+        if hasattr(self, "_elements"):
+            del self._elements
+
     def members(self) -> dict[str, Any]:
         """The members by name, undecoded ones as `msgspec.Raw`. Not to be changed."""
         if self._members is None:
