@@ -123,8 +123,8 @@ class ClientMessages:
     def _reconcile(self, restated: dict[str, str]) -> None:
         said = set(restated.values())
         for role, ids in self._ids.items():
-            # Nothing is looked at but what goes and what the snapshot restates: a thousand empty snapshots, of a conversation
-            # with a thousand activities that stay, cost a thousand steps.
+            # Only what goes and what the snapshot restates is looked at. So a thousand empty snapshots of a conversation
+            # with a thousand activities, which stay, cost a thousand steps.
             if not self.merges or role not in self._preserved or (self._infers and role in said):
                 stays = restated if self.merges else {}
                 self._delete([id for id in ids if id not in stays])

@@ -69,7 +69,7 @@ class JsonObject(Mapping[str, Any]):
         return self._raw
 
     def forget_decoded(self) -> None:
-        """Keep the bytes only, from which all is decoded again when needed. What was decoded of a snapshot takes far more."""
+        """Keep the bytes only, from which all is decoded again. What was decoded of a snapshot may take far more."""
         self._raw = self.raw
         self._members = self._values = None
         if hasattr(self, "_elements"):
