@@ -99,9 +99,10 @@ class Streamed:
         return shown
 
     def patches(self) -> Iterator[Event]:
-        """The patches of the activities that were added to the last snapshot."""
-        for message in self._messages.get("activity", {}).values():
-            yield from message.patches
+        """The patches of the messages that were added to the last snapshot."""
+        for messages in self._messages.values():
+            for message in messages.values():
+                yield from message.patches
 
     def _unless_too_large(self, learn: Callable[[Any], None], source: JsonObject | Any) -> None:
         try:

@@ -13,7 +13,7 @@ from agui_middleware.protocol.errors import EventTooLarge
 OVERHEAD: Final = 100
 """What an event that waits, or an entry of an index, counts beside its bytes: about what CPython needs for the objects."""
 
-MOST_REPEATED: Final = 4096
+MOST_REPEATED: Final = 1024
 """How many characters of an event a filter may repeat in events that left them out, such as the id of a chunk's message.
 
 Without this bound a stream of tiny chunks behind one with an id of a megabyte would grow to gigabytes.

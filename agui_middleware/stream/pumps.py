@@ -73,6 +73,7 @@ class Pumps:
                 logger.exception("a filter raised while it was being closed")
             except BaseException as error:
                 stopped = error
+        self._pumps.clear()  # which refer back here
         if stopped is not None:
             raise stopped
 
