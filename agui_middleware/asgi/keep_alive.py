@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Final
 
 import anyio
@@ -71,7 +70,7 @@ class KeepAlive:
         failure: BaseException | None = None
         try:
             async with anyio.create_task_group() as tasks:
-                self._start_task = partial(tasks.start_soon, self._watch)
+                self._start_task = lambda ping: tasks.start_soon(self._watch, ping)
                 try:
                     await work()
                 except BaseException as error:  # kept from the group, which would wrap it
