@@ -198,11 +198,11 @@ class Decoder:
             self._dispatch(items)
 
     def _field(self, line: bytes, items: list[Item]) -> None:
-        name, _, value = line.partition(b":")
+        colon = line.find(b":") + 1 or len(line) + 1
+        name, value = line[: colon - 1], line[colon + line.startswith(b" ", colon) :]
         if name == b"data":
-            self._add(value)
+            self._add(b"")
         elif name in (b"id", b"event", b"retry"):
-            value = value.removeprefix(b" ")
             if name == b"retry" and not value.isdigit():
                 return  # every reader ignores it; it may be anything, such as a line of a torn event
             if self._fields is None:

@@ -1,12 +1,28 @@
 """Streams that would cost far more than they are long, where something is kept for each entity or done again at each event.
 
 Each is a function of its size: the streams of a test of growth differ in nothing else. `python -m tests.robustness.hungry`
-takes larger ones than the suite, through every plan there is, and prints what costs most.
+takes larger ones than the suite through every plan there is, and prints for each what costs most.
 """
 
+import argparse
 import json
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from agui_middleware.config.plan import Plan, make_plan
+from agui_middleware.config.readers import Reader
+from agui_middleware.config.sdks import SDKS
+from agui_middleware.downgrades.sdk import SDK_ROWS
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.promote import promote_results
+from agui_middleware.filters.reasoning import without_reasoning
+from agui_middleware.filters.redact import redact
+from agui_middleware.filters.repair import repair
+from agui_middleware.filters.repair_also import repair_also
+from agui_middleware.filters.tools import deny_tools
+from agui_middleware.protocol.releases import RELEASES, ClientVersion
+from agui_middleware.stream.rewriter import Rewriter
+from tests.work import steps_of
 
 Json = dict[str, Any]
 Hungry = Callable[[int], Iterator[Json]]
@@ -241,3 +257,71 @@ def frames(stream: Hungry, size: int) -> list[bytes]:
     """A run of such events, as a server sends them."""
     events = [event("RUN_STARTED", **RUN), *stream(size), event("RUN_FINISHED", **RUN)]
     return [b"data: %b\n\n" % json.dumps(event).encode() for event in events]
+
+
+class Outcome(NamedTuple):
+    """What became of a stream: bytes in and out, and why it ended early, if it did."""
+
+    taken: int
+    written: int
+    failure: Exception | None
+
+
+FILTERS: Final = (repair, repair_also(), deny_tools(["other"]), promote_results(["other"]), redact("zz+"))
+
+
+def plans() -> Mapping[str, Plan]:
+    """Every plan for a release or an SDK, each visibility, and all ready-made filters."""
+    made = {str(release): make_plan(release) for release in RELEASES}
+    made |= {reader.name: make_plan(reader) for sdk in SDKS for reader in sdk.readers}
+    made |= {mode: make_plan(None, mode) for mode in ("inline", "hidden")}
+    made["filters"] = make_plan(None, "hidden", filters=FILTERS)
+    made["without reasoning"] = make_plan(None, "inline", filters=[without_reasoning])
+    made["rows of all SDKs"] = make_plan(_every_sdk())
+    return made
+
+
+def _every_sdk() -> Reader:
+    """An SDK that cannot read what some SDK cannot read."""
+    rows = tuple(
+        row.name for row in SDK_ROWS if not row.name.startswith("no-")
+    )  # those would leave nothing for the others
+    return Reader(name="all", since=RELEASES[0], release=ClientVersion(0, 0, 58), rows=rows, proof="source")
+
+
+def rewritten(plan: Plan, chunks: list[bytes], limit: int = 10 * 1024 * 1024) -> Outcome:
+    """Have a plan rewrite a stream, and count the bytes."""
+    rewriter = Rewriter(plan, Context(plan.client, max_event_bytes=limit, reader=plan.reader_name), limit)
+    taken = written = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        written += len(rewriter.feed(chunk))
+        if rewriter.ended:
+            break
+    written += len(rewriter.finish())
+    rewriter.close()
+    return Outcome(taken, written, rewriter.failure)
+
+
+def growth(plan: Plan, stream: Hungry, few: int, many: int) -> float:
+    """How many steps an event of the longer stream takes, in steps of the shorter one's."""
+    steps = []
+    for size in (few, many):
+        chunks = frames(stream, size)
+        steps.append(steps_of(lambda chunks=chunks: rewritten(plan, chunks)) / len(chunks))  # type: ignore[misc]
+    return steps[1] / steps[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", type=int, default=400)
+    size = parser.parse_args().size
+    for name, stream in HUNGRY.items():
+        grown = max((growth(plan, stream, size // 8, size), label) for label, plan in plans().items())
+        ends = {label: rewritten(plan, frames(stream, size)) for label, plan in plans().items()}
+        large = max((end.written / end.taken, label) for label, end in ends.items())
+        print(f"{name:26} steps x {grown[0]:.2f} ({grown[1]}), output x {large[0]:.2f} ({large[1]})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
