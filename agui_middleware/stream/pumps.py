@@ -74,8 +74,11 @@ class Pumps:
             except BaseException as error:
                 stopped = error
         self._pumps.clear()  # which refer back here
-        if stopped is not None:
-            raise stopped
+        try:
+            if stopped is not None:
+                raise stopped
+        finally:
+            del stopped  # its traceback has this frame: a reference cycle would keep the app's generator open
 
     async def _start(self, index: int) -> None:
         pump = self._pumps[index]
