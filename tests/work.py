@@ -29,7 +29,7 @@ def work_of(action: Callable[[], object]) -> int:
 
 
 def steps_of(action: Callable[[], object]) -> int:
-    """Lines of Python that were run, those of the package's own loops and comprehensions each time: what `work_of` misses."""
+    """Lines of Python that were run, those of loops and comprehensions each time: what `work_of` misses."""
     steps = 0
 
     def count(frame: FrameType, event: str, arg: Any) -> Any:
