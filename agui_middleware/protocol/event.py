@@ -1,7 +1,7 @@
 """One AG-UI event: a JSON object that remembers its bytes, and the few members that every filter looks at."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, final
 
 import msgspec
@@ -75,9 +75,9 @@ class Event(JsonObject):
     def parse(raw: bytes, fields: Any = None) -> "Event":
         """Read one JSON object in UTF-8, on one line. Raises `MalformedEvent` where it is none, or has no string `type`."""
         try:
-            head = _decode_head(raw) if len(raw) < _LARGE else _from_below(_decode_head, raw)
+            head = _decode_head(raw)
         except UNDECODABLE:
-            head = _scan_head(raw) if len(raw) < _LARGE else _from_below(_scan_head, raw)
+            head = _scan_head(raw)
         event = _new(Event)
         event.head = head
         event.fields = fields
@@ -199,15 +199,6 @@ def _members_of_model(model: "BaseModel") -> dict[str, Any]:
 
 def _plain(value: Any, name: str) -> Any:
     return decode(bytes(value), name) if type(value) is Raw else value
-
-
-def _from_below(read: Callable[[bytes], Head], raw: bytes, frames: int = 64) -> Head:
-    """Read a large event as the filters will, with a stack that is deeper than here.
-
-    One that is nested so deep that it can be read here, and not there, is refused at once for the number of its brackets,
-    and not scanned by every filter.
-    """
-    return _from_below(read, raw, frames - 1) if frames else read(raw)
 
 
 def _scan_head(raw: bytes) -> Head:
