@@ -281,3 +281,13 @@ async def test_an_ended_text_that_goes_on_frees_its_end() -> None:
     text = [start("n"), end("n")]
     _, failure = await held(size(*text, start("n")) + ENTITY, *[start("m"), *text * 3, end("m")] * 5)
     assert failure is None
+
+
+def test_a_waiting_snapshot_is_asked_for_its_messages_once(caplog: pytest.LogCaptureFixture) -> None:
+    texts = [start("m"), start("n"), start("o")]
+    shown = snapshot({"role": "user"}, message("n", ""), message("o", ""))
+    calls = [
+        {"type": "TOOL_CALL_START", "toolCallId": f"c{id}", "toolCallName": "f", "parentMessageId": id} for id in "no"
+    ]
+    made("0.0.36", STARTED, *texts, shown, *calls, FINISHED)
+    assert "behind a snapshot" not in caplog.text

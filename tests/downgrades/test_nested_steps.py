@@ -54,3 +54,12 @@ def test_malformed_names_inside_a_step_are_dropped_as_often_as_they_come() -> No
     assert made("0.0.30", STARTED, STATE, opens("a"), *malformed, closes("a"), FINISHED) == [
         *[STARTED, STATE, opens("a"), closes("a"), FINISHED]
     ]
+
+
+def test_steps_of_one_name_are_counted() -> None:
+    def step(kind: str, name: str) -> dict[str, str]:
+        return {"type": f"STEP_{kind}", "stepName": name}
+
+    inner = [step("STARTED", "b"), step("STARTED", "b"), step("FINISHED", "b"), step("FINISHED", "b")]
+    outer = [step("STARTED", "a"), step("FINISHED", "a")]
+    assert made("0.0.30", STARTED, outer[0], *inner, outer[1], FINISHED)[1:3] == outer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agui_middleware import EventTooLarge, rewrite
+from agui_middleware import Context, EventTooLarge, rewrite
 from agui_middleware.downgrades import DOWNGRADES, downgrades_for
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.json_object import JsonObject
@@ -159,3 +159,30 @@ def test_numbers_of_any_length_stay_bytes(label: str, number: bytes) -> None:
     holder = JsonObject.of(b'{"n":%b,"in":{"n":[%b]}}' % (number, number))
     again = JsonObject({"n": holder["n"], "in": holder["in"]})
     assert again.raw.count(number) == 2 or float(number) not in (float("inf"), float("-inf"))
+
+
+def test_reasoning_is_restated_as_often_as_the_stream_has_room_for(caplog: pytest.LogCaptureFixture) -> None:
+    """B3: and again once enough has come, so that the last snapshots of a long stream have it."""
+    chunks = frames(HUNGRY["forgotten_reasoning"], 50)
+    shown = rewrite(b"".join(chunks), client="0.0.45")
+    restated = [snapshot.count(b'"reasoning"') for snapshot in shown.split(b"\n\n") if b"MESSAGES_SNAPSHOT" in snapshot]
+    assert restated[0] == 50
+    assert 0 in restated
+    assert restated.count(50) > 1
+    assert sum("until a later snapshot" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_what_waits_keeps_only_its_bytes() -> None:
+    """What was decoded of a snapshot takes many times as much, and is decoded again when it leaves."""
+    event = Event.parse(b'{"type":"MESSAGES_SNAPSHOT","messages":[%b]}' % b",".join([b"{}"] * 20_000))
+    context = Context(max_event_bytes=1 << 20)
+
+    def look_and_hold() -> None:
+        assert event.get_list("messages") is event.get_list("messages")
+        context.hold(event)
+
+    left, peak = memory_of(look_and_hold)
+    assert left < peak / 20
+    assert len(event.get_list("messages") or ()) == 20_000
+    context.release(event)
+    assert context.budget.held == 0

@@ -589,3 +589,12 @@ async def test_what_is_no_exception_passes_through_all_filters_and_is_not_their_
     await pumps.push(Event(type="B"))  # is dropped
     await pumps.close()
     assert log == ["A", "A", "finally", "finally"]
+
+
+def test_a_closed_chain_emits_nothing() -> None:
+    emitted: list[Event] = []
+    chain = Chain(Composition([]), Context(), emitted.append)
+    chain.close()
+    chain.push(Event(type="A"))
+    chain.leave(Event(type="A"))
+    assert (emitted, chain.ended) == ([], True)
