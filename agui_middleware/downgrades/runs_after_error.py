@@ -60,6 +60,7 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
             run.take(event)
             yield event
     if error is not None:
+        context.release(error)
         yield error
 
 

@@ -24,14 +24,15 @@ async def join_several_runs(events: EventSource, context: Context) -> AsyncItera
         events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
         if finished is not None:
             before, finished = finished, None
-            context.release(before)
+            context.budget.release(len(before.raw))
             if event.head.type == "RUN_STARTED":
                 continue
             yield before
         if event.head.type == "RUN_FINISHED":
-            context.hold(event)
+            context.budget.hold(len(event.raw))
             finished = event
         else:
             yield event
     if finished is not None:
+        context.budget.release(len(finished.raw))
         yield finished
