@@ -32,7 +32,7 @@ def test_the_size_of_a_key(key: object, size: int) -> None:
 
 def test_an_index_counts_each_key_once() -> None:
     budget = Budget()
-    index: Index[str | None, int] = Index(budget, {"a": 1, "b": 2})
+    index: Index[str, int] = Index(budget, {"a": 1, "b": 2})
     index["a"] = 3
     index.add("b")
     index.update([("a", 4), ("c", 5)])

@@ -45,7 +45,7 @@ class Soak:
         routes = [Route(path=f"/{mode}", visibility=mode, filters=[self._dawdling]) for mode in SEEN]  # type: ignore[arg-type]
         self.app = AGUIMiddleware(self._agent, Settings(routes=routes))
         self._hungry = [frames(stream, 10) for stream in HUNGRY.values()]
-        greedy = [Route(path=f"/{release}", client=release, filters=[self._dawdling]) for release in OLD]  # type: ignore[arg-type]
+        greedy = [Route(path=f"/{release}", client=release, filters=[self._dawdling]) for release in OLD]
         self._bounded = AGUIMiddleware(self._hungry_agent, Settings(routes=greedy, max_event_bytes=20_000))
 
     async def run(self, streams: int, seconds: float) -> None:
