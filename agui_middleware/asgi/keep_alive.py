@@ -1,13 +1,10 @@
 """Comments in a response that would else be silent: proxies and load balancers cut streams that are idle."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
-
-logger: logging.Logger = logging.getLogger("agui_middleware.request")
 
 COMMENT: Final = b":\n\n"
 
@@ -27,12 +24,13 @@ class KeepAlive:
     `run` ends it. Nothing of that is seen by the app: it stays in its own task, and `run` raises what the app raised.
     """
 
-    __slots__ = ("_seconds", "_sleep", "_start_task", "_task", "wrote")
+    __slots__ = ("_failed", "_seconds", "_sleep", "_start_task", "_task", "wrote")
 
-    def __init__(self, seconds: float, sleep: Sleep) -> None:
-        """`seconds` of 0 turn it off."""
+    def __init__(self, seconds: float, failed: Callable[[Exception], None], sleep: Sleep) -> None:
+        """`failed` is called with what a ping raises, unless the client has disconnected. `seconds` of 0 turn it off."""
         self.wrote: bool = False
         self._seconds = seconds
+        self._failed = failed
         self._sleep = sleep
         self._start_task: Callable[[Ping], object] | None = None  # only while `run` can end the task
         self._task: asyncio.Task[None] | None = None
@@ -91,20 +89,19 @@ class KeepAlive:
             silent = 0 if self.wrote else silent + 1
             self.wrote = False
             if silent >= CHECKS:
-                if not await _pinged(ping):
+                if not await self._pinged(ping):
                     return
                 silent, self.wrote = 0, False  # the comment is the last that was written
 
-
-async def _pinged(ping: Ping) -> bool:
-    """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""
-    try:
-        return await ping()
-    except OSError:  # the client has disconnected
-        return False
-    except Exception:
-        logger.exception("a keep-alive comment could not be sent; no more are sent in this response")
-        return False
+    async def _pinged(self, ping: Ping) -> bool:
+        """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""
+        try:
+            return await ping()
+        except OSError:  # the client has disconnected
+            return False
+        except Exception as error:
+            self._failed(error)
+            return False
 
 
 def _on_asyncio() -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from agui_middleware.protocol.budget import OVERHEAD, Budget
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.ownership import Ownership
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -20,7 +21,7 @@ class Context:
     - `budget`: how much all filters together keep for the response, events and indexes, and how much they may: see `hold`.
     """
 
-    __slots__ = ("_lost", "_on_loss", "_ownership", "budget", "client", "reader", "route", "scope")
+    __slots__ = ("_earlier", "_lost", "_on_loss", "_ownership", "budget", "client", "reader", "route", "scope")
 
     def __init__(
         self,
@@ -38,7 +39,8 @@ class Context:
         self.reader: str | None = reader
         self._on_loss = on_loss
         self._lost: set[str] = set()
-        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`
+        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has
+        self._earlier: Owned | None = None  # what subagents have opened in earlier responses of the thread
 
     def lost(self, feature: str, reason: str, fixed_in: str | None = None) -> None:
         """Report that something was removed that the client would have shown: once a response and feature.

@@ -89,7 +89,7 @@ def inline(context: Context) -> Step:
 @per_event(EVERYTHING)
 def track_ownership(context: Context) -> Step:
     """Record ownership before the route's own filters can drop the events that establish it, where `hidden` follows them."""
-    owners, chunks = Ownership(budget=context.budget, recorded=True), Chunks(context.budget)
+    owners, chunks = Ownership(earlier=context._earlier, budget=context.budget, recorded=True), Chunks(context.budget)
     context._ownership = owners
 
     def track(event: Event) -> Event:
@@ -106,7 +106,9 @@ def track_ownership(context: Context) -> Step:
 @per_event(EVERYTHING)
 def hidden(context: Context) -> Step:
     """`SubagentVisibility.HIDDEN`."""
-    owners, chunks = Ownership(context._ownership, context.budget), Chunks(context.budget)
+    owners = Ownership(context._ownership, context._earlier, context.budget)
+    chunks = Chunks(context.budget)
+    context._ownership = owners  # a response's own, for what is kept of it
 
     def show(event: Event) -> Event | None:
         type = event.head.type
