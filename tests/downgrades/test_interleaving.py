@@ -285,7 +285,8 @@ async def test_an_ended_text_that_goes_on_frees_its_end() -> None:
 
 def test_a_waiting_snapshot_is_asked_for_its_messages_once(caplog: pytest.LogCaptureFixture) -> None:
     texts = [start("m"), start("n"), start("o")]
-    shown = snapshot({"role": "user"}, message("n", ""), message("o", ""))
+    messages = [{"role": "user"}, "no message", message("n", ""), message("o", "")]
+    shown = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
     calls = [
         {"type": "TOOL_CALL_START", "toolCallId": f"c{id}", "toolCallName": "f", "parentMessageId": id} for id in "no"
     ]
