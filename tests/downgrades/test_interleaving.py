@@ -3,9 +3,9 @@
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.downgrades.interleaving import without_interleaving
+from agui_middleware.downgrades.interleaving import Snapshot, without_interleaving
 from agui_middleware.filters.composition import Composition
-from agui_middleware.protocol.budget import size_of
+from agui_middleware.protocol.budget import Budget, Index, size_of
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.stream.chain import Chain
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
@@ -283,12 +283,11 @@ async def test_an_ended_text_that_goes_on_frees_its_end() -> None:
     assert failure is None
 
 
-def test_a_waiting_snapshot_is_asked_for_its_messages_once(caplog: pytest.LogCaptureFixture) -> None:
-    texts = [start("m"), start("n"), start("o")]
+def test_a_waiting_snapshot_is_asked_for_its_messages_once() -> None:
+    """Whatever stands among them."""
+    budget = Budget()
     messages = [{"role": "user"}, "no message", message("n", ""), message("o", "")]
-    shown = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
-    calls = [
-        {"type": "TOOL_CALL_START", "toolCallId": f"c{id}", "toolCallName": "f", "parentMessageId": id} for id in "no"
-    ]
-    made("0.0.36", STARTED, *texts, shown, *calls, FINISHED)
-    assert "behind a snapshot" not in caplog.text
+    shown = Snapshot(Event(type="MESSAGES_SNAPSHOT", messages=messages), 0, Index(budget))
+    assert [shown.restates(id) for id in "nom"] == [True, True, False]
+    assert budget.held == size_of("n") + size_of("o")
+    assert not Snapshot(Event(type="MESSAGES_SNAPSHOT", messages=1), 0, Index(budget)).restates("n")
