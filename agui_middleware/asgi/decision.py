@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from starlette.types import Scope
 
 from agui_middleware.asgi.headers import Headers, may_be_events, wants_events
+from agui_middleware.asgi.posted_input import PostedInput
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.config.advertised import from_body
 from agui_middleware.config.plan import Choice, Plan
@@ -20,11 +21,12 @@ class Decision:
     """The route, the reader and the plan of one request, until its response starts.
 
     `client` is the reader by the request's head; unless that is `certain`, the body may name a newer one. `choice` is what
-    the app sees of it, and `inner` the scope that the app is called with. `unnamed`: the head does not name the reader and
-    nobody has configured one; the body may still name a protocol version, as releases from 1.0.0 on do.
+    the app sees of it, `inner` the scope that the app is called with, `posted` its body, where that is read. `unnamed`: the
+    head does not name the reader and nobody has configured one; the body may still name a protocol version, as releases
+    from 1.0.0 on do.
     """
 
-    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "unnamed")
+    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "posted", "unnamed")
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class Decision:
         self._root: str = scope.get("root_path") or ""
         self.match: Match = match
         self.unnamed: bool = False
+        self.posted: PostedInput | None = None
         plan = plans.plan(match, client)
         self.choice: Choice = Choice(plans.routes[match.route], plan, self._plan)
         # Where no route names the path, the app may serve files, whose compression and ranges are not ours to stop.

@@ -11,7 +11,7 @@ from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
 from agui_middleware.asgi.endpoint import Endpoint, as_app
 from agui_middleware.asgi.keep_alive import Sleep
-from agui_middleware.asgi.posted_input import PostedInput, is_upgraded
+from agui_middleware.asgi.posted_input import PostedInput, is_read
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
@@ -109,12 +109,13 @@ class AGUIMiddleware:
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         incoming = receive if certain else body.receive
-        if is_upgraded(scope, decision.choice.client):
-            posted = PostedInput(
-                decision.inner, incoming, self.settings.max_request_bytes, lambda: decision.choice.client
-            )
+        plan = decision.choice.plan
+        needs_input = plan.composition.needs_input
+        if is_read(scope, plan.client, needs_input):
+            limit = self.settings.max_request_bytes
+            posted = PostedInput(decision.inner, incoming, limit, lambda: decision.choice.client, needs_input)
             await posted.read()
-            decision.inner, incoming = posted.scope, posted.receive
+            decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted
         vary = self.settings.headers if route.client is None and self._identify is None else []
         choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope)
         keep_alive = self.settings.keep_alive if route.keep_alive is None else route.keep_alive
@@ -134,7 +135,9 @@ class AGUIMiddleware:
 
     def _stream(self, decision: Decision, scope: Scope, plan: Plan, write: Write, sniff: bool) -> AsyncRewriter:
         limit, debug = self.settings.max_event_bytes, self.settings.debug
-        context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit, plan.reader_name)
+        input = decision.posted.input if decision.posted else None
+        route = decision.choice.route.path
+        context = Context(plan.client, route, scope, self._report_loss, limit, plan.reader_name, input)
         sniff = sniff or self._plans.may_be_foreign(decision.match)
         return AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=debug, log=self._reports.stream)
 

@@ -7,12 +7,16 @@ from starlette.types import Message, Receive, Scope
 
 from agui_middleware.asgi import headers
 from agui_middleware.history.upgrade import upgrade, upgrades_for
+from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 
 
-def is_upgraded(scope: Scope, client: ClientVersion | None) -> bool:
-    """Whether the body of a request may change: a POST with JSON, uncompressed, of a client that needs an upgrade."""
-    return bool(upgrades_for(client)) and scope["method"] == "POST" and headers.is_plain_json(scope.get("headers", ()))
+def is_read(scope: Scope, client: ClientVersion | None, needs_input: bool) -> bool:
+    """Whether the body of a request is read: JSON, uncompressed, that a filter looks at, or a POST of a client that needs an
+    upgrade.
+    """
+    wanted = needs_input or (bool(upgrades_for(client)) and scope["method"] == "POST")
+    return wanted and headers.is_plain_json(scope.get("headers", ()))
 
 
 class PostedInput:
@@ -20,17 +24,27 @@ class PostedInput:
 
     - `limit`: in bytes. A larger body passes as it comes.
     - `client`: called once the body was read; returns the release that posted it.
+    - `keeps`: whether the body is kept as it came, for `input`.
 
     `read` is to be called before the app, which then gets `scope` and `receive`. With `Expect: 100-continue` the app decides
     whether the body is sent at all: it is read only when the app asks for it, so that its length cannot be told before.
     A body that does not change, and one that is cut off, is handed on in the messages in which it came.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, limit: int, client: Callable[[], ClientVersion | None]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        limit: int,
+        client: Callable[[], ClientVersion | None],
+        keeps: bool = False,
+    ) -> None:
         self.scope: Scope = scope
         self._receive = receive
         self._limit = limit
         self._client = client
+        self._keeps = keeps
+        self._kept: bytes | None = None
         self._messages: deque[Message] = deque()
         self._size = 0
         self._ended = False  # nothing more is read ahead
@@ -41,6 +55,14 @@ class PostedInput:
             self.scope = headers.with_length(self.scope, None)
         elif (length := await self._fill()) is not None:
             self.scope = headers.with_length(self.scope, length)
+
+    @property
+    def input(self) -> JsonObject | None:
+        """The posted object; `None` where the body was not kept, not read whole, or is not a JSON object."""
+        try:
+            return None if self._kept is None else JsonObject.parse(self._kept)
+        except MalformedEvent:
+            return None
 
     async def receive(self) -> Message:
         """The app's `receive`."""
@@ -58,6 +80,7 @@ class PostedInput:
         if message["type"] != "http.request" or self._size > self._limit:
             return None
         body = b"".join(message.get("body", b"") for message in self._messages)
+        self._kept = body if self._keeps else None
         upgraded = upgrade(body, self._client())
         if upgraded is body:
             return None

@@ -56,6 +56,13 @@ class JsonObject(Mapping[str, Any]):
         self._values = None
         return self
 
+    @classmethod
+    def parse(cls, raw: bytes) -> "JsonObject":
+        """Read `raw` and its members, undecoded. Raises `MalformedEvent` where it is not a JSON object."""
+        self = JsonObject.of(raw)
+        self.members()
+        return self
+
     @property
     def raw(self) -> bytes:
         """The object as JSON: the very bytes that came in, where nothing was changed.
