@@ -9,6 +9,8 @@ from functools import wraps
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, Context, Event, JsonObject, Route, Settings
@@ -23,6 +25,7 @@ from tests.proxy.servers import serving as serving_with_lifespan
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange
 
 PRIVATE = "agui_middleware.filters.tools:server_tools_private"
+EVENTS = {"content-type": "text/event-stream"}
 Seen = list[JsonObject | None]
 
 
@@ -246,3 +249,21 @@ async def test_where_the_input_is_not_known_no_call_is_shown() -> None:
     assert [event["toolCallId"] for event in known.events if event["type"] == "TOOL_CALL_START"] == ["d"]
     assert not [event for event in unknown.events if "toolCallId" in event]
     assert decode_events(unknown.body)[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_where_the_framework_says_that_another_route_has_answered_its_filter_has_no_input() -> None:
+    """The route of the path has not asked for it."""
+    private = Route(path="/private", visibility="hidden", filters=[PRIVATE])
+    fastapi = FastAPI()
+    fastapi.add_api_route("/private", lambda: StreamingResponse(iter([CALLS]), headers=EVENTS), methods=["POST"])
+
+    async def rewriting(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["path"] = "/private"
+        await fastapi(scope, receive, send)
+
+    body = json.dumps({"threadId": "t", "runId": "r", "messages": [], "tools": [TOOL]}).encode()
+    for path, shown in (("/private", ["d"]), ("/agent", [])):
+        exchange = request(None, [body])
+        exchange.scope["path"] = path
+        await exchange.run(AGUIMiddleware(rewriting, Settings(routes=[private, Route()])))
+        assert [event["toolCallId"] for event in exchange.events if event["type"] == "TOOL_CALL_START"] == shown
