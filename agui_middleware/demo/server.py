@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-from anyio import CancelScope
+from anyio import CancelScope, to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -26,6 +26,7 @@ from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.routes import Route
 from agui_middleware.config.sdks import SDKS
 from agui_middleware.config.settings import Settings
+from agui_middleware.demo.recorded_trace import trace_recording
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.filters import SubagentVisibility
@@ -85,17 +86,20 @@ async def _options(_: Request) -> Response:
 
 
 async def _trace(run: Agent, request: Request) -> Response:
-    """The records of `trace`, as a stream of Server-Sent Events: of the recording that is posted, else of the agent."""
+    """The records of a trace, as a stream of Server-Sent Events: of the recording that is posted, else of the agent."""
     client, visibility = request.query_params.get("client", "current"), request.query_params.get("visibility", "auto")
     if client not in CLIENTS or visibility not in VISIBILITIES:
         allowed = f"client is one of {', '.join(CLIENTS)}; visibility is one of {', '.join(VISIBILITIES)}"
         return JSONResponse({"error": allowed}, status_code=422)
+    reader = None if client == "current" else parse_client(client)
     try:
         recording = await _body(request)
-        stream = _sample(run) if recording is None else _recorded(as_stream(recording))
+        if recording is None:
+            return Traced(trace(_sample(run), reader, visibility))
+        stream = await to_thread.run_sync(as_stream, recording)
     except Unreadable as error:
         return JSONResponse({"error": str(error)}, status_code=422)
-    return Traced(trace(stream, None if client == "current" else parse_client(client), visibility))
+    return Traced(trace_recording(stream, reader, visibility))
 
 
 async def _body(request: Request) -> bytes | None:
@@ -116,11 +120,6 @@ async def _sample(run: Agent) -> AsyncGenerator[bytes, None]:
     async with aclosing(frames(to_agui(run(), thread_id="demo", run_id="run"))) as chunks:
         async for chunk in chunks:
             yield chunk
-
-
-async def _recorded(stream: bytes) -> AsyncGenerator[bytes, None]:
-    for start in range(0, len(stream), 4096):
-        yield stream[start : start + 4096]
 
 
 class Traced(StreamingResponse):

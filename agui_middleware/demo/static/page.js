@@ -31,6 +31,7 @@ class Run {
     $("status").textContent = "Running.";
     for await (const record of records(query, recording, this.abort.signal)) {
       if (record.summary !== undefined) this.#begin(record);
+      else if (record.progress) progress(record.progress);
       else this.#waiting.push(record);
       this.#frame ??= requestAnimationFrame(() => this.#show());
     }
@@ -152,6 +153,15 @@ function explained({ name, why, since, count }) {
   return [element("dt", {}, name, element("span", { class: "count" }, ` ${count} ${count === 1 ? "event" : "events"}`)), element("dd", {}, `${why}${kept}`)];
 }
 
+/** How much of a recording was read. Once that is all, for how long it is still judged is not known. */
+function progress(state) {
+  const bar = $("progress");
+  bar.hidden = state === null;
+  if (state === null || state.read === state.of) return bar.removeAttribute("value");
+  bar.max = state.of;
+  bar.value = state.read;
+}
+
 function fail(message) {
   $("error").textContent = message;
   $("error").hidden = message === "";
@@ -174,6 +184,7 @@ async function run() {
   const query = new URLSearchParams({ client: chosen().get("client"), visibility: chosen().get("visibility") });
   const current = (running = new Run());
   $("stop").disabled = false;
+  progress(null);
   try {
     await current.start(query, recordingGiven());
   } catch (error) {
@@ -184,7 +195,9 @@ async function run() {
       fail(error instanceof TypeError ? "The demo's server cannot be reached. Is it still running?" : error.message);
     }
   }
-  if (running === current) $("stop").disabled = true;
+  if (running !== current) return;
+  $("stop").disabled = true;
+  progress(null);
 }
 
 function choose() {
