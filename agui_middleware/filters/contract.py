@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.ownership import Ownership
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -25,6 +26,7 @@ class Context:
     """
 
     __slots__ = (
+        "_earlier",
         "_held",
         "_lost",
         "_on_loss",
@@ -56,7 +58,8 @@ class Context:
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
-        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`
+        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has
+        self._earlier: Owned | None = None  # what subagents have opened in earlier responses of the thread
 
     def lost(self, feature: str, reason: str, fixed_in: str | None = None) -> None:
         """Report that something was removed that the client would have shown: once a response and feature.
