@@ -1,6 +1,6 @@
 """The trace of a recording, worked out in a thread: one of 5 MiB takes seconds, in which the server answers others."""
 
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from anyio import to_thread
@@ -28,19 +28,21 @@ async def trace_recording(
     try:
         yield tracer.plan()
         for start in range(0, len(stream), SLICE):
-            for record in await to_thread.run_sync(_completed, tracer.take(stream[start : start + SLICE])):
+            for record in await to_thread.run_sync(_completed, tracer.take, stream[start : start + SLICE]):
                 yield record
             yield {"progress": {"read": min(start + SLICE, len(stream)), "of": len(stream)}}
-        for record in await to_thread.run_sync(_completed, tracer.finish()):
+        for record in await to_thread.run_sync(_completed, tracer.finish):
             yield record
     finally:
         await tracer.aclose()
 
 
-def _completed(step: Coroutine[Any, Any, T]) -> T:
+def _completed(step: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
     """Run what awaits nothing. An event loop in the thread would close the filters' generators when it ends."""
+    running = step(*arguments)  # here: cancelled before the thread has begun, it would never have been awaited
     try:
-        step.send(None)
+        running.send(None)
     except StopIteration as completed:
         return completed.value  # type: ignore[no-any-return]  # of a `Coroutine[Any, Any, T]`
+    running.close()
     raise RuntimeError("a filter of the package awaited something")

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,8 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from agui_middleware import rewrite
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta
+from agui_middleware.demo.recorded_trace import SLICE
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.server import MAX_BYTES, make_app
+from agui_middleware.demo.trace import Record, Tracer
 from agui_middleware.testing import encode_events
 from tests.clients.client import Client
 from tests.demo.browser import chromium, opened, run, served
@@ -328,6 +332,38 @@ def test_a_run_can_be_stopped(browser: Browser) -> None:
         stop.click()
         expect(page.get_by_role("status")).to_have_text("Stopped.")
         expect(stop).to_be_disabled()
+
+
+def test_the_progress_of_a_recording_is_shown_until_its_end(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interlock: what is read is shown while the rest waits, and that it is all read while the end waits."""
+    slice, end = threading.Event(), threading.Event()
+    take, finish = Tracer.take, Tracer.finish
+    taken = 0
+
+    async def take_behind_the_gate(self: Tracer, chunk: bytes) -> list[Record]:
+        nonlocal taken
+        taken += 1
+        assert taken == 1 or slice.wait(20)
+        return await take(self, chunk)
+
+    async def finish_behind_the_gate(self: Tracer) -> list[Record]:
+        assert end.wait(20)
+        return await finish(self)
+
+    monkeypatch.setattr(Tracer, "take", take_behind_the_gate)
+    monkeypatch.setattr(Tracer, "finish", finish_behind_the_gate)
+    progress = page.get_by_role("progressbar", name="How much was read")
+    expect(progress).to_be_hidden()
+    drop(page, "long.sse", encode_events([STARTED, *text(*["word "] * 1_000), FINISHED]))
+    expect(progress).to_have_js_property("value", SLICE)
+    slice.set()
+    expect(progress).not_to_have_attribute(
+        "value", re.compile(".*")
+    )  # all is read; what is left takes as long as it takes
+    expect(progress).to_be_visible()
+    end.set()
+    expect(page.get_by_role("status")).to_contain_text("Finished.")
+    expect(progress).to_be_hidden()
 
 
 def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(page: Page) -> None:
