@@ -147,7 +147,7 @@ class _Differences:
         if not (raw is other or bytes(raw) == bytes(other)):
             return True
         names = self._stripped(key)
-        if key not in self._posted and not self._reading.part_members:
+        if not self._reading.part_members and bytes(self._posted.get(key, b"")) != bytes(other):
             names.append("content")
         return any(bytes(other).find(f'"{name}"'.encode()) >= 0 for name in names)
 
@@ -173,7 +173,8 @@ class _Differences:
         stripped = self._stripped(key)
         kept = {name: value for name, value in members.items() if name not in stripped}
         content = as_bytes(kept.get("content"))
-        if self._reading.part_members or key in self._posted or content[:1] != b"[":
+        posted = bytes(self._posted.get(key, b""))
+        if self._reading.part_members or content[:1] != b"[" or posted.find(content) >= 0:
             return kept
         parts = JsonObject.of(b'{"v":%b}' % content).get_list("v") or []
         return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}

@@ -24,9 +24,7 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
 
     The place of a result is not the user's to choose: it does not count.
     """
-    if not chain.base:
-        return order
-    place = {key: index for index, key in enumerate(chain.base)}
+    place = {key: index for index, key in enumerate(chain.base or chain.keys)}
     known = [key for key in order if key in place]
     chosen = [key for key in known if draft.messages[key][0].role != "tool"]
     if chosen != sorted(chosen, key=place.__getitem__):

@@ -1,10 +1,15 @@
 """Conversations of three turns with real clients and a record: what the agent gets in turns 2 and 3.
 
+    python -m tests.history.remembered                 # every release, a tenth of the streams: an hour on two cores
+    python -m tests.history.remembered 0.0.36 0.0.58   # these
+
 No HTTP and no store here: the stream goes through `rewrite`, both sides of it into a `Capture`, and what the client posts
 next through `upgrade_posted` and `restore`.
 """
 
 import json
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,8 +24,10 @@ from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
 from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol import posted as protocol
-from tests.clients.client import Client, Outcome, Run
-from tests.downgrades.cases import Case
+from tests.clients.client import RELEASES, Client, Outcome, Run
+from tests.clients.corpus import REFERENCE
+from tests.downgrades.cases import Case, cases
+from tests.downgrades.proof import prepare
 from tests.history.conversations import astray, doubled, doubled_calls
 from tests.notation import stream as events
 from tests.strategies import Json, plain
@@ -321,9 +328,20 @@ def _deletes_a_question(turn: Turn) -> bool:
     return any(key not in posted for key in asked)
 
 
+def _is_held_in_another_order(turn: Turn) -> bool:
+    """Whether the client holds messages in another order than 1.0.0, so that a cut or an insertion is another one there."""
+    chains = [
+        each.kept.chains[0] for each in (turn, turn.earlier) if each is not None and each.kept and each.kept.chains
+    ]
+    return turn.edit in (regenerate, insert) and any(chain.base for chain in chains)
+
+
 def _is_unknown(turn: Turn) -> bool:
-    keys = {key for chain in (turn.kept.chains if turn.kept else ()) for key in chain.keys}
-    return not any(message["id"] in keys for message in turn.posted)
+    """Whether there is a record, and nothing that is posted is in it."""
+    kept = turn.kept or Kept()
+    keys = {*kept.items, *(key for chain in kept.chains for key in chain.keys)}
+    ids = {key.partition("\0")[0] for key in keys}
+    return bool(ids) and not any(message["id"] in ids for message in turn.posted)
 
 
 def _leaves_orphans(turn: Turn) -> bool:
@@ -361,6 +379,7 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "1.0.0 drops a binary part that has nothing but a handle; the agent gets it back": _has_handles,
     "1.0.0 holds a result before its call; the upgrade puts it behind": lambda turn: bool(astray(turn.original)),
     "1.0.0 holds two messages of one id": lambda turn: bool(doubled(turn.original)),
+    "the client holds messages in another order, and cuts or inserts there": _is_held_in_another_order,
     "an agent gives the id of a message to one of another role": _uses_ids_again,
     "a question that the user has deleted takes along what the client never had of its answer": _deletes_a_question,
     "an agent uses the id of a call again": lambda turn: bool(doubled_calls(turn.posted)) or _uses_calls_again(turn),
@@ -369,3 +388,25 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "a result that came last comes back with its call, though the user has deleted it": _answers_more,
     "1.0.0 strips members that it does not know": _keeps_unknown_members,
 }
+
+
+def _report(release: str, chosen: Sequence[Case]) -> None:
+    with Client(release) as client, Client(REFERENCE) as reference:
+        for route, edit in ((route, edit) for route in ROUTES for edit in EDITS):
+            shown: Counter[str] = Counter()
+            for turn in converse(client, reference, chosen, route, edit):
+                shown["all"] += 1
+                shown["posted"] += turn.posted == turn.original
+                shown["restored"] += turn.is_as_1_0_0
+                if not turn.is_as_1_0_0 and (why := reason(turn)) is None:
+                    print(f"  no reason: {turn}")
+                elif not turn.is_as_1_0_0:
+                    shown[str(why)] += 1
+            counts = f"{shown.pop('posted')} -> {shown.pop('restored')} of {shown.pop('all')} as from 1.0.0"
+            print(f"{release}, {route.name}, {edit.__name__}: {counts}; {dict(shown)}", flush=True)
+
+
+if __name__ == "__main__":
+    prepare()
+    for asked in sys.argv[1:] or RELEASES:
+        _report(asked, cases()[::10])

@@ -310,6 +310,17 @@ def test_content_parts_of_older_releases() -> None:
     assert held[:2] == [{"type": "text", "text": "a"}, {"type": "image", "source": {"type": "url", "value": "x"}}]
 
 
+def test_content_parts_that_a_snapshot_gives_to_a_message_that_was_posted() -> None:
+    parts = [{"type": "text", "text": "a", "id": "p"}]
+    message = {"id": "m", "role": "user", "content": parts}
+    for before, lost in (("a", True), (parts, False)):
+        both = Both({"id": "m", "role": "user", "content": before}, client=OLD)
+        snapshot = Event(type="MESSAGES_SNAPSHOT", messages=[user("u1", "hello"), Raw(json.dumps(message).encode())])
+        both.capture.agent_sent(snapshot)
+        both.capture.client_got(snapshot)
+        assert (both.kept is not None) is lost
+
+
 def test_calls_that_are_none_are_compared_as_they_are() -> None:
     calls = [{"function": {"name": "f"}}, {"id": "c", "subagentRunId": "s"}]
     snapshot = Event(type="MESSAGES_SNAPSHOT", messages=[{"id": "m", "role": "assistant", "toolCalls": calls}])
