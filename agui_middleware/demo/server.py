@@ -64,6 +64,7 @@ def make_app(agent: Agent | None = None) -> Starlette:
         Route(path="/agent"),
         Route(path="/public", visibility="hidden"),
         Route(path="/unprotected", enabled=False),
+        Route(path="/trace", enabled=False),  # the records of a trace are not AG-UI events
     ]
     return Starlette(
         routes=[

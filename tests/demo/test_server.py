@@ -68,6 +68,11 @@ async def test_the_sample_is_traced() -> None:
     assert "losses" in end
 
 
+async def test_a_trace_logs_no_warning_about_an_unnamed_stream(caplog: pytest.LogCaptureFixture) -> None:
+    await trace(encode_events([{"type": "RAW", "event": 1}]))
+    assert caplog.records == []
+
+
 async def test_a_recording_is_traced() -> None:
     event = {"type": "RAW", "event": 2**60}
     assert [record["input"] for record in records(await trace(encode_events([event]))) if "input" in record] == [
