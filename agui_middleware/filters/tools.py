@@ -19,6 +19,7 @@ from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.factory import filter_factory
 from agui_middleware.filters.needs_input import needs_input
+from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, as_id
 from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
@@ -82,7 +83,7 @@ def _names(names: Collection[str]) -> frozenset[str]:
 def _filter(shows: Callable[[Any], bool], *, unknown: bool) -> Filter:
     @handles(EVERYTHING)
     async def show_tools(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-        async with aclosing(_shown(events, context, _Calls(shows, unknown))) as left:
+        async with aclosing(_shown(events, context, _Calls(shows, unknown, context.budget))) as left:
             async for event in left:
                 yield event
 
@@ -103,11 +104,11 @@ class _Calls:
 
     __slots__ = ("_answers", "_shown", "_shows", "_unknown")
 
-    def __init__(self, shows: Callable[[Any], bool], unknown: bool) -> None:
+    def __init__(self, shows: Callable[[Any], bool], unknown: bool, budget: Budget) -> None:
         self._shows = shows
         self._unknown = unknown  # whether a call is shown whose name nobody has said
-        self._shown: dict[Any, bool] = {}  # by id; once it is not shown, a call never is
-        self._answers: set[Any] = set()  # the messages of results that are not shown
+        self._shown: Index[str | None, bool] = Index(budget)  # by id; once it is not shown, a call never is
+        self._answers: Index[str | None, Any] = Index(budget)  # the messages of results that are not shown
 
     def show(self, event: Event) -> Event | None:
         """The event with the calls that are shown; `None`: it is about one that is not."""
@@ -174,7 +175,7 @@ class _ClientCalls(_Calls):
     __slots__ = ("_context", "_is_known")
 
     def __init__(self, declared: frozenset[str], context: Context, *, is_known: bool) -> None:
-        super().__init__(declared.__contains__, unknown=False)
+        super().__init__(declared.__contains__, False, context.budget)
         self._context = context
         self._is_known = is_known  # whether the posted input is
 
