@@ -1,4 +1,4 @@
-"""The trace of a recording, worked out in a thread: one of 5 MiB takes seconds, in which the server answers others."""
+"""Traces a recording in a thread: 5 MiB take seconds, during which the server has to answer other requests."""
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, Final, TypeVar
@@ -13,16 +13,17 @@ from agui_middleware.protocol.releases import ClientVersion
 T = TypeVar("T")
 
 SLICE: Final = 16 * 1024
-"""Bytes that the thread takes at a time, some hundred events: what a page that leaves waits for."""
+"""How many bytes the thread takes at a time: about a hundred events. A page that disconnects waits for one slice."""
 
 
 async def trace_recording(
     stream: bytes, client: ClientVersion | Reader | None, visibility: str = "auto"
 ) -> AsyncGenerator[Record, None]:
-    """Yield the records of `trace` for a stream that is all there, and how far it is.
+    """Yield the records of `trace` for a complete recording, and its progress.
 
-    Behind the records of each slice comes one of `progress`, `{read, of}` in bytes. Where both are equal, what is left is
-    to find what the client would reject without the middleware. Raises `ValueError` where `visibility` is none.
+    After the records of each slice comes one record `progress`, `{read, of}` in bytes. When both are equal, the trace still
+    has to find where the client would reject the stream without the middleware. Raises `ValueError` for an unknown
+    `visibility`.
     """
     tracer = Tracer(counts_as(client), visibility)
     try:
@@ -38,8 +39,8 @@ async def trace_recording(
 
 
 def _completed(step: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
-    """Run what awaits nothing. An event loop in the thread would close the filters' generators when it ends."""
-    running = step(*arguments)  # here: cancelled before the thread has begun, it would never have been awaited
+    """Run a coroutine that never suspends. An event loop in the thread would close the filters' generators at its end."""
+    running = step(*arguments)  # created here: if cancelled before the thread starts, it would stay un-awaited
     try:
         running.send(None)
     except StopIteration as completed:

@@ -166,7 +166,7 @@ def test_what_is_hidden_is_nowhere_in_the_chat(page: Page) -> None:
 def test_the_next_turn_shows_what_the_agent_gets_back(page: Page) -> None:
     choose(page, "0.0.58", "hidden")
     run(page)
-    posted, given = page.get_by_role("article", name="0.0.58 posts"), page.get_by_role("article", name="The agent gets")
+    posted, given = page.get_by_role("article", name="0.0.58 posts"), page.get_by_role("article", name="The agent receives")
     expect(posted).not_to_contain_text("I call the fado house.")
     expect(posted.locator("mark")).to_have_count(0)
     expect(given.locator("mark").filter(has_text="I call the fado house.")).to_contain_text("subagentRunId")
@@ -244,14 +244,14 @@ def test_a_file_is_chosen(page: Page) -> None:
     [
         (b"hello", 'no line begins with "data:"'),
         (b'{"type":"RUN_STARTED"}\n{oops', "Line 2 is no AG-UI event"),
-        (b"x" * (MAX_BYTES + 1), "more than 5 MB"),
+        (b"x" * (MAX_BYTES + 1), "larger than 5 MiB"),
         (b"", "is empty"),
     ],
 )
 def test_what_is_no_recording_is_refused_with_words(page: Page, content: bytes, said: str) -> None:
     drop(page, "run.txt", content)
     expect(page.get_by_role("alert")).to_contain_text(said)
-    expect(page.get_by_role("status")).to_have_text("Not run.")
+    expect(page.get_by_role("status")).to_have_text("Failed.")
     page.get_by_label("Sample agent").check()
     run(page)
     expect(page.get_by_role("alert")).to_be_hidden()
@@ -352,7 +352,7 @@ def test_the_progress_of_a_recording_is_shown_until_its_end(page: Page, monkeypa
 
     monkeypatch.setattr(Tracer, "take", take_behind_the_gate)
     monkeypatch.setattr(Tracer, "finish", finish_behind_the_gate)
-    progress = page.get_by_role("progressbar", name="How much was read")
+    progress = page.get_by_role("progressbar", name="Progress of the trace")
     expect(progress).to_be_hidden()
     drop(page, "long.sse", encode_events([STARTED, *text(*["word "] * 1_000), FINISHED]))
     expect(progress).to_have_js_property("value", SLICE)
@@ -378,7 +378,7 @@ def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(page: Page) ->
 def test_a_server_that_has_gone_is_told(browser: Browser) -> None:
     with served(make_app()) as url, opened(browser, url) as page:
         page.route("**/trace*", lambda route: route.abort())
-        run(page, "Not run.")
+        run(page, "Failed.")
         expect(page.get_by_role("alert")).to_have_text("The demo's server cannot be reached. Is it still running?")
 
 
@@ -474,7 +474,7 @@ def test_no_width_scrolls_sideways(browser: Browser, url: str, width: int) -> No
             .map((e) => e.scrollWidth > e.clientWidth)"""
         page.get_by_label("Recording").check()
         assert page.evaluate(wide) == [False, False]
-        run(page, "Not run.")
+        run(page, "Failed.")
         page.get_by_label("Sample agent").check()
         run(page)
         assert page.evaluate(wide) == [False, False]
@@ -518,7 +518,7 @@ def test_text_has_contrast(browser: Browser, url: str, scheme: str) -> None:
         paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         page.get_by_label("Recording").check()
         paste(page, b"hello")
-        run(page, "Not run.")
+        run(page, "Failed.")
         found += page.evaluate(CONTRASTS)
     assert (sum(map(int, paper.removeprefix("rgb(").removesuffix(")").split(", "))) < 200) is (scheme == "dark")
     assert len(found) > 300

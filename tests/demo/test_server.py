@@ -84,7 +84,7 @@ async def test_a_recording_is_traced() -> None:
     ("recording", "query", "said"),
     [
         (b"hello", b"", "no stream of AG-UI events"),
-        (b"x" * (MAX_BYTES + 1), b"", "more than 5 MB"),
+        (b"x" * (MAX_BYTES + 1), b"", "larger than 5 MiB"),
         (b"", b"client=0.0.58", "is empty"),
         (None, b"client=0.0.1", "client is one of current, 1.0.0, 0.0.59"),
         (None, b"visibility=no", "visibility is one of auto, attributed, inline, hidden"),
