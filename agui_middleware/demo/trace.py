@@ -87,7 +87,9 @@ class Tracer:
         await self._stream.finish()
         if self._outputs:
             records.append(self._record(None, "added"))
-        losses = [{"feature": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses]
+        losses = [
+            {"feature": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses
+        ]
         turn = [] if self._second_turn is None else [{"turn": self._second_turn.summary()}]
         return [*records, *self._rejected(await self._unprotected.finish()), *turn, {"losses": losses}]
 

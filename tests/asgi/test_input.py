@@ -17,6 +17,7 @@ from agui_middleware import AGUIMiddleware, Context, Event, JsonObject, Route, S
 from agui_middleware.filters import EVERYTHING, Filter, handles, needs_input
 from agui_middleware.proxy import Proxy
 from agui_middleware.testing import decode_events, encode_events
+from tests.asgi import test_turn as conversation
 from tests.asgi.test_posted_input import BINARY, RUN, Agent, request, same
 from tests.asgi.test_server import PATIENCE, serving
 from tests.clients.client import HERE, Client
@@ -249,6 +250,33 @@ async def test_where_the_input_is_not_known_no_call_is_shown() -> None:
     assert [event["toolCallId"] for event in known.events if event["type"] == "TOOL_CALL_START"] == ["d"]
     assert not [event for event in unknown.events if "toolCallId" in event]
     assert decode_events(unknown.body)[-1]["type"] == "RUN_FINISHED"
+
+
+class Echoing(conversation.Agent):
+    """Repeats, from the second request on, what it was given: in the echo of its input and in a snapshot."""
+
+    async def answer(self, answer: bytes, send: Send) -> None:
+        given = self.given[-1]
+        echo = {"type": "RUN_STARTED", "threadId": "t", "runId": "r2", "input": given}
+        snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": given["messages"]}
+        await super().answer(answer or encode_events([echo, snapshot]), send)
+
+
+@pytest.mark.parametrize("release", ["0.0.58", "1.0.0"])
+async def test_with_a_store_the_agent_gets_its_own_calls_back_and_the_client_never_sees_them(release: str) -> None:
+    agent = Echoing(CALLS, b"")
+    app = AGUIMiddleware(agent, Settings(history="memory://", routes=[Route(path="/agent", filters=[PRIVATE])]))
+    call = {"id": "d", "type": "function", "function": {"name": "confirm", "arguments": "{}"}}
+    held = {"id": "m", "role": "assistant", "content": "hi", "toolCalls": [call]}
+    done = {"id": "a", "role": "tool", "toolCallId": "d", "content": "done"}
+    turns = [conversation.USER], [conversation.USER, held, done]
+    first, second = await conversation.talk(app, *turns, client=release, members={"tools": [TOOL]})
+    assert sorted(names(agent.histories[1])) == ["confirm", "search", "search"]
+    assert "secret" in json.dumps(agent.histories[1])
+    for shown in (first, second):
+        assert b"confirm" in shown
+        assert b'"search"' not in shown  # the subagent is a researcher
+        assert b"secret" not in shown
 
 
 async def test_where_the_framework_says_that_another_route_has_answered_its_filter_has_no_input() -> None:
