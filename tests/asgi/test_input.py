@@ -269,8 +269,9 @@ async def test_with_a_store_the_agent_gets_its_own_calls_back_and_the_client_nev
     call = {"id": "d", "type": "function", "function": {"name": "confirm", "arguments": "{}"}}
     held = {"id": "m", "role": "assistant", "content": "hi", "toolCalls": [call]}
     done = {"id": "a", "role": "tool", "toolCallId": "d", "content": "done"}
-    turns = [conversation.USER], [conversation.USER, held, done]
-    first, second = await conversation.talk(app, *turns, client=release, members={"tools": [TOOL]})
+    later: conversation.Messages = [conversation.USER, held, done]
+    declared = {"tools": [TOOL]}
+    first, second = await conversation.talk(app, [conversation.USER], later, client=release, members=declared)
     assert sorted(names(agent.histories[1])) == ["confirm", "search", "search"]
     assert "secret" in json.dumps(agent.histories[1])
     for shown in (first, second):
