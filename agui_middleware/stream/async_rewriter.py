@@ -20,6 +20,8 @@ class AsyncRewriter:
     `write` raises, and else what the same methods of `Rewriter` do. Options as there.
     """
 
+    __slots__ = ("_pumps", "_write", "rewriter")
+
     def __init__(
         self,
         plan: Plan,
@@ -88,6 +90,9 @@ class AsyncRewriter:
                 await self._pumps.close()
         finally:
             self.rewriter.close()
+            self._write = (
+                _nowhere  # it leads to whoever holds this: a circle, which would wait for the garbage collector
+            )
 
     async def _take(self, items: list[Item], pumps: Pumps) -> None:
         for item in items:
@@ -117,3 +122,7 @@ class AsyncRewriter:
     async def _write_any(self, data: bytes) -> None:
         if data:
             await self._write(data)
+
+
+async def _nowhere(_: bytes) -> None:
+    pass
