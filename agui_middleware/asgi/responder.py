@@ -217,8 +217,9 @@ class Responder:
                 await self._stream.close()
 
     async def _feed(self, body: Any, more: bool, stream: AsyncRewriter) -> None:
-        # A body may be anything like bytes: servers take that.
-        await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
+        if body != b"":  # most apps end with an empty body
+            # It may be anything like bytes: servers take that.
+            await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
         if stream.ended:
             await self._end_early(more, stream)
         elif not more:

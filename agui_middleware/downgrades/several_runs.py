@@ -15,7 +15,7 @@ from agui_middleware.protocol.event_types import all_but
 _OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINISHED is held back
 
 
-@handles(EVERYTHING)
+@handles(EVERYTHING, asleep=_OTHERS)
 async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
     finished: Event | None = None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.declared import DeclaredFilter
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event_types import EventType
 
 
@@ -19,10 +20,11 @@ class Composition:
 
     - `awaiting`: those up to the last one that declares nothing: they may await, and each runs on a pump.
     - `declared`: the others. They await nothing, and are driven synchronously.
+    - `asleep`: by declared filter, what passes it by until it has started.
     - `next`: for each place among the declared ones, the filter that an event of some type visits from there on.
     """
 
-    __slots__ = ("awaiting", "declared", "filters", "next")
+    __slots__ = ("asleep", "awaiting", "declared", "filters", "next")
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters: tuple[Filter, ...] = tuple(filters)
@@ -32,6 +34,7 @@ class Composition:
         self.declared: tuple[DeclaredFilter, ...] = tuple(
             filter for filter in self.filters[first:] if isinstance(filter, DeclaredFilter)
         )
+        self.asleep: list[EventSource] = [filter.asleep for filter in self.declared]
         self.next: list[NextFilter] = _next(self.declared)
 
 

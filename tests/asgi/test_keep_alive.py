@@ -60,13 +60,15 @@ class Clock:
     async def advance(self, seconds: float) -> None:
         end = self.now + seconds
         await settle()
-        while due := [waiting for waiting in (*self._sleepers, *self._alarms) if waiting[0] <= end]:
-            self.now, called = next_ = min(due, key=lambda waiting: waiting[0])
-            if isinstance(called, anyio.Event):
-                called.set()
-            else:
-                self._alarms.remove((next_[0], called))
-                called()
+        while due := [waiting[0] for waiting in (*self._sleepers, *self._alarms) if waiting[0] <= end]:
+            self.now = min(due)
+            for moment, event in self._sleepers:
+                if moment == self.now:
+                    event.set()
+            rung = [callback for moment, callback in self._alarms if moment == self.now]
+            self._alarms = [alarm for alarm in self._alarms if alarm[0] != self.now]
+            for callback in rung:
+                callback()
             await settle()
         self.now = end
 
