@@ -2,15 +2,12 @@
 
 import asyncio
 import contextvars
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
 
 from agui_middleware.asgi.ticker import CallLater, Ticker, call_later
-
-logger: logging.Logger = logging.getLogger("agui_middleware.request")
 
 COMMENT: Final = b":\n\n"
 
@@ -48,6 +45,7 @@ class KeepAlive:
     __slots__ = (
         "_context",
         "_ended",
+        "_failed",
         "_ping",
         "_seconds",
         "_silent",
@@ -58,7 +56,9 @@ class KeepAlive:
         "wrote",
     )
 
-    def __init__(self, seconds: float, timers: Timers) -> None:
+    def __init__(self, seconds: float, timers: Timers, failed: Callable[[Exception], None]) -> None:
+        """`failed` is called with what `ping` raises, unless the client has disconnected."""
+        self._failed = failed
         self.wrote: bool = False
         self._seconds = seconds
         self._timers = timers
@@ -157,8 +157,8 @@ class KeepAlive:
             return await self._ping()
         except OSError:  # the client has disconnected
             return False
-        except Exception:
-            logger.exception("a keep-alive comment could not be sent; no more are sent in this response")
+        except Exception as error:
+            self._failed(error)
             return False
 
 

@@ -1,6 +1,7 @@
 """The middleware: configuration, and for each request a plan and a responder."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -9,12 +10,14 @@ from agui_middleware.asgi.clients import Clients, Identify
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
 from agui_middleware.asgi.endpoint import Endpoint, as_app
-from agui_middleware.asgi.posted_input import PostedInput, is_upgraded
+from agui_middleware.asgi.fault_watch import FaultWatch
+from agui_middleware.asgi.posted_input import PostedInput
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.responder import Responder
 from agui_middleware.asgi.streams import Streams
+from agui_middleware.asgi.turn_maker import History, Owner, TurnMaker
 from agui_middleware.config.options import RouteOptions
-from agui_middleware.config.plan import STATE, Choice
+from agui_middleware.config.plan import STATE, Choice, Restoration
 from agui_middleware.filters.contract import Filter, Loss
 
 if TYPE_CHECKING:
@@ -33,8 +36,8 @@ class AGUIMiddleware:
         app.add_middleware(AGUIMiddleware, default_client="0.0.58")
 
     - `app`: an ASGI app, or an endpoint function that takes a Starlette request and returns a response.
-    - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`, `keep_alive`: as in `agui_middleware.Route`.
-      The other settings come from the environment and from files.
+    - `visibility`, `legacy_visibility`, `filters`, `client`, `default_client`, `keep_alive`, `history_without_subagents`: as
+      in `agui_middleware.Route`. The other settings come from the environment and from files.
     - `settings`: instead of these, for several routes. Without either: `Settings.load()`.
     - `named_filters`: the filters that routes name, by name.
     - `identify`: returns the release of @ag-ui/client for the ASGI scope, instead of headers, query and body; `None` for a
@@ -42,6 +45,12 @@ class AGUIMiddleware:
     - `on_plan`: called with the ASGI scope and the `Choice` (route, client and plan) for each response that is an event
       stream, before its first event. The app finds the same object as `request.state.agui`.
     - `on_loss`: called with each `Loss`, once a response and feature, whether it is logged or not.
+    - `history`: the store for what clients could not be given, in place of `Settings.history`: any store of
+      py-key-value-aio, or the URL of one; `False` for none. Whoever makes the store closes it.
+    - `owner`: returns whose the thread is, for the ASGI scope, such as the id of the user who has signed in; `None` for
+      nobody's. Threads of different owners never meet. Where it raises, nothing is kept and nothing put back.
+    - `on_restore`: called with the ASGI scope and the `Restoration`, where something was put back into a posted
+      conversation; the app finds the same as `request.state.agui.restored`.
 
     Raises `TypeError` where `app` is neither, or where `settings` and options of a route are given together; `ValueError`
     where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
@@ -61,6 +70,9 @@ class AGUIMiddleware:
         identify: Identify | None = None,
         on_plan: Callable[[Scope, Choice], None] | None = None,
         on_loss: Callable[[Loss], None] | None = None,
+        history: History = None,
+        owner: Owner | None = None,
+        on_restore: Callable[[Scope, Restoration], None] | None = None,
         **route: Unpack[RouteOptions],
     ) -> None:
         # pydantic takes longer to import than all else here, and is needed only where something is configured.
@@ -74,15 +86,23 @@ class AGUIMiddleware:
         self._plans = Plans(routes, named_filters or {}, reads_paths=one is None)
         self._reports = Reports()
         self._clients = Clients(self.settings, identify, self._reports)
-        self._streams = Streams(self._plans, self.settings, self._reports, on_plan, on_loss, varies=identify is None)
+        varies = identify is None
+        self._streams = Streams(self._plans, self.settings, self._reports, on_plan, on_loss, on_restore, varies)
+        self._turns = TurnMaker(self.settings, history, owner, self._reports)
+        self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
         self._frames = self.settings.fix_framing or self._plans.routing.hides
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
         self._unnamed = 0  # responses to clients that nobody has named
 
+    @property
+    def history_failures(self) -> int:
+        """How often the store of the history could not be read or written, for metrics. The runs went on without."""
+        return self._reports.history_failures
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match = (self._plans.only or self._plans.routing.find(scope)) if scope["type"] == "http" else None
         if match is None:
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, self._turns.closing(send) if scope["type"] == "lifespan" else send)
             return
         route = self._plans.routes[match.route]
         client, certain = self._clients.of(route, scope)
@@ -99,14 +119,18 @@ class AGUIMiddleware:
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         incoming = receive if certain else decision.listen(receive, self.settings.max_event_bytes)
-        if is_upgraded(scope, choice.client):
-            posted = PostedInput(decision.inner, incoming, self.settings.max_request_bytes, lambda: choice.client)
+        turn = self._turns.of(decision, scope, partial(self._streams.restored, scope))
+        if turn is not None:
+            posted = PostedInput(decision.inner, incoming, self.settings.max_request_bytes, turn.read)
             await posted.read()
-            decision.inner, incoming = posted.scope, posted.receive
+            decision.inner, incoming, send = posted.scope, posted.receive, turn.sender(send)
+        app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
         try:
-            await Responder(self._streams, decision, incoming, send).run(self.app, decision.inner)
+            await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
             decision.freeze()
+            if turn is not None:
+                await turn.keep()
 
     def _is_sampled(self) -> bool:
         """Whether to look for events that older releases reject: in the first responses, then in one of sixteen, since it

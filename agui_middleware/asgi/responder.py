@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,12 +18,15 @@ from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 from agui_middleware.stream.rewriter import Rewriter
 
+if TYPE_CHECKING:
+    from agui_middleware.asgi.turn import Turn
+
 
 class Responder:
     """Serves one request: runs the app, and sends the client what the plan makes of its response.
 
     `streams` gives the plan and the stream when the response starts, and `decision` is asked then whether nothing may leave
-    unread: the app's framework may know better.
+    unread: the app's framework may know better. `turn` is told of the stream.
     """
 
     __slots__ = (
@@ -39,11 +42,13 @@ class Responder:
         "_started",
         "_stream",
         "_streams",
+        "_turn",
         "_writing",
     )
 
-    def __init__(self, streams: Streams, decision: Decision, receive: Receive, send: Send) -> None:
+    def __init__(self, streams: Streams, decision: Decision, turn: "Turn | None", receive: Receive, send: Send) -> None:
         self._streams = streams
+        self._turn = turn
         self._decision = decision
         self._receive = receive
         self._send = send
@@ -171,7 +176,7 @@ class Responder:
         plan = self._streams.choose(self._decision)
         changed = headers.for_rewritten_body(fields, self._vary(), plan.header_value if labelled else None)
         await self._send(message if changed == fields else {**message, "headers": changed})
-        self._stream = stream = self._streams.make(self._decision, plan, self._write, not labelled)
+        self._stream = stream = self._streams.make(self._decision, self._turn, plan, self._write, not labelled)
         self._started = True
         if plan.reads_comments:
             self._keep_alive.start(self._ping)

@@ -3,12 +3,17 @@
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from contextvars import Context
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from agui_middleware.asgi.keep_alive import KeepAlive
+from typing import Protocol
 
 CallLater = Callable[[AbstractEventLoop, float, Callable[[], None]], object]
+
+
+class Ticked(Protocol):
+    """A response that is looked at now and then."""
+
+    def tick(self) -> None:
+        """Look at it."""
+        ...
 
 
 def call_later(loop: AbstractEventLoop, seconds: float, callback: Callable[[], None]) -> None:
@@ -24,12 +29,12 @@ class Ticker:
 
     def __init__(self, loop: AbstractEventLoop, seconds: float, call_later: CallLater) -> None:
         self.loop: AbstractEventLoop = loop
-        self.responses: dict[KeepAlive, None] = {}  # a set, in order
+        self.responses: dict[Ticked, None] = {}  # a set, in order
         self._seconds = seconds
         self._call_later = call_later
         self._ticks = False
 
-    def add(self, response: "KeepAlive") -> bool:
+    def add(self, response: Ticked) -> bool:
         """Return whether the first tick comes in `seconds`: it comes earlier where others have set the timer."""
         self.responses[response] = None
         if self._ticks:

@@ -1,7 +1,7 @@
-"""Encrypted values: what a model hands the client to keep and to send back.
+"""Encrypted values, which a model gives the client to keep and to send back.
 
-Before 0.0.45 a client rejects REASONING_ENCRYPTED_VALUE, and keeps no such value with a message or a call. The model misses
-it in the next run.
+Clients before 0.0.45 reject REASONING_ENCRYPTED_VALUE, and keep no such value with a message or a call, so that the model
+does not get it back in the next run.
 """
 
 from agui_middleware.filters.contract import Context
@@ -14,7 +14,7 @@ _WHY = "values that a model gave the client to keep, and will not get back"
 
 @per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 def without_encrypted_values(context: Context) -> Step:
-    """Drop REASONING_ENCRYPTED_VALUE. Those in messages stay: the client leaves them out itself."""
+    """Drop REASONING_ENCRYPTED_VALUE. Values in messages stay: the client ignores them."""
 
     def report(event: Event) -> Event | None:
         sent = event.head.type == "REASONING_ENCRYPTED_VALUE"
