@@ -76,10 +76,10 @@ class KeepAlive:
         """
         if self._ended or not self._seconds:
             return
-        self._ping = ping
         if self._tasks is not None:
-            self._tasks.start_soon(self._watch)
+            self._tasks.start_soon(self._watch, ping)
             return
+        self._ping = ping
         self._context = contextvars.copy_context()
         self._ticker = self._timers.ticker(asyncio.get_running_loop(), self._seconds)
         self._silent = 0 if self._ticker.add(self) else -1
@@ -91,17 +91,18 @@ class KeepAlive:
             return
         self._silent = 0 if self.wrote else self._silent + 1
         self.wrote = False
-        if self._silent >= CHECKS and self._context is not None and self._ticker is not None:
+        if self._silent >= CHECKS and self._ping is not None and self._context is not None and self._ticker is not None:
             self._silent = 0
-            self._writing = self._context.run(self._ticker.loop.create_task, self._write())
+            self._writing = self._context.run(self._ticker.loop.create_task, self._write(self._ping))
 
     def end(self) -> "asyncio.Task[None] | None":
         """The response is over. Return the task that still writes a comment, cancelled, for the caller to wait for."""
         self._ended = True
         self._leave()
-        if self._writing is not None:
-            self._writing.cancel()
-        return self._writing
+        writing, self._writing = self._writing, None  # whose traceback refers back here
+        if writing is not None:
+            writing.cancel()
+        return writing
 
     @property
     def needs_group(self) -> bool:
@@ -127,8 +128,8 @@ class KeepAlive:
             finally:
                 failure = None  # its traceback has this frame: a circle, which would keep the app's generators alive
 
-    async def _write(self) -> None:
-        goes_on = await self._pinged()
+    async def _write(self, ping: Ping) -> None:
+        goes_on = await self._pinged(ping)
         self.wrote = False  # the comment is the last that was written
         self._writing = None
         if not goes_on:
@@ -139,22 +140,21 @@ class KeepAlive:
             self._ticker.responses.pop(self, None)
         self._ticker = self._context = self._ping = None
 
-    async def _watch(self) -> None:
+    async def _watch(self, ping: Ping) -> None:
         silent = 0
         while True:
             await self._timers.sleep(self._seconds / CHECKS)
             silent = 0 if self.wrote else silent + 1
             self.wrote = False
             if silent >= CHECKS:
-                if not await self._pinged():
+                if not await self._pinged(ping):
                     return
                 silent, self.wrote = 0, False  # the comment is the last that was written
 
-    async def _pinged(self) -> bool:
+    async def _pinged(self, ping: Ping) -> bool:
         """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""
-        assert self._ping is not None  # it was started
         try:
-            return await self._ping()
+            return await ping()
         except OSError:  # the client has disconnected
             return False
         except Exception as error:

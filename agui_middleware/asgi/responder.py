@@ -66,10 +66,24 @@ class Responder:
 
     async def run(self, app: ASGIApp, scope: Scope) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
-        if self._keep_alive.needs_group:
-            await self._keep_alive.run_in_group(lambda: self._run(app, scope))
-        else:
-            await self._run(app, scope)
+        try:
+            if self._keep_alive.needs_group:
+                await self._keep_alive.run_in_group(lambda: self._run(app, scope))
+            else:
+                await self._run(app, scope)
+        except BaseException:
+            self._take_failure()
+            raise
+        failure = self._take_failure()
+        try:
+            if failure is not None and not isinstance(failure, WIRE_FAULTS):
+                raise failure
+        finally:
+            del failure  # its traceback has this frame: a circle, which would keep the app's generators open
+
+    def _take_failure(self) -> Exception | None:
+        """Return what has ended the stream, and forget it: its traceback leads back here, and to the app."""
+        return None if self._stream is None else self._stream.take_failure()
 
     async def _run(self, app: ASGIApp, scope: Scope) -> None:
         try:
@@ -87,8 +101,6 @@ class Responder:
             finally:
                 if (comment := self._keep_alive.end()) is not None:
                     await asyncio.wait([comment])
-        if self._stream is not None and (failure := self._stream.failure) and not isinstance(failure, WIRE_FAULTS):
-            raise failure
 
     async def receive(self) -> Message:
         """The app's `receive`: the client has left once the response is over."""

@@ -13,7 +13,6 @@ from agui_middleware.downgrades.input_lists import with_required_members
 from agui_middleware.downgrades.media_parts import binary_as_media
 from agui_middleware.downgrades.pieces import join_calls, join_texts
 from agui_middleware.downgrades.result_order import results_behind_calls
-from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -34,22 +33,11 @@ def upgrades_for(client: ClientVersion | None) -> tuple[Upgrade, ...]:
     return tuple(upgrade for upgrade in ORDER if upgrade in needed)
 
 
-def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
-    """The body of a request with its conversation as an agent of today reads it.
-
-    It is `body` itself where nothing changes, where it is not JSON, and where it is not a RunAgentInput: an object with the
-    strings `threadId` and `runId` and the list `messages`. All that is not upgraded keeps its bytes.
-    """
-    try:
-        before = Posted.read(body)
-        after = None if before is None else upgraded(before, client)
-    except MalformedEvent:
-        return body
-    return body if after is None or after is before else after.raw
-
-
 def upgraded(posted: Posted, client: ClientVersion | None) -> Posted:
-    """The same of an input that was read; the very same object where nothing changes. Raises `MalformedEvent`."""
+    """The input with its conversation as an agent of today reads it; the very same object where nothing changes.
+
+    All that is not upgraded keeps its bytes. Raises `MalformedEvent` where a message is not JSON.
+    """
     for step in upgrades_for(client):
         posted = step(posted)
     return posted

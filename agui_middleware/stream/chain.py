@@ -101,16 +101,20 @@ class Chain:
         self._end_at(self._count)
 
     def close(self) -> None:
-        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound."""
+        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound.
+
+        Nothing is left that refers back here, so that a response is freed when it is over, and not by the garbage collector.
+        """
         for running in self._running:
             if running is not None and running is not AT_WORK:
                 try:
                     running.close()
                 except Exception as error:
                     report_failed_close(error)
-        self.ended = True
-        # All of this leads back to here or to who made this: circles, which would wait for the garbage collector.
-        self._running, self._steps, self._emit = [], [], _drop
+        self._end_at(self._count)
+        self._running = [None] * self._count
+        self._steps = [None] * self._count
+        self._emit = _drop
 
     def _start(self, index: int) -> Step:
         filter = self._filters[index]
