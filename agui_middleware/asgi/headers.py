@@ -38,7 +38,7 @@ def is_event_stream(headers: Headers) -> bool:
 
     It may be one of several, in a list or in several fields: clients read the body in any case.
     """
-    return any(b"text/event-stream" in _types_in(value) for name, value in headers if name == b"content-type")
+    return any(name == b"content-type" and b"text/event-stream" in _types_in(value) for name, value in headers)
 
 
 def may_be_events(status: int, headers: Headers, *, texts: bool) -> bool:
@@ -60,8 +60,10 @@ def is_protobuf(headers: Headers) -> bool:
 
 def content_coding(headers: Headers) -> str | None:
     """The content coding, such as `gzip`, if there is one."""
-    codings = [value.strip().lower() for name, value in headers if name == b"content-encoding"]
-    return next((coding.decode("latin-1") for coding in codings if coding not in (b"", b"identity")), None)
+    for name, value in headers:
+        if name == b"content-encoding" and (coding := value.strip().lower()) not in (b"", b"identity"):
+            return coding.decode("latin-1")
+    return None
 
 
 def is_plain_json(fields: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -97,9 +99,16 @@ def with_vary(headers: Headers, names: Sequence[str]) -> Headers:
     """A copy in which `vary` has all of `names`."""
     if not names:
         return [*headers]
-    varies = {field.strip().lower() for name, value in headers if name == b"vary" for field in value.split(b",")}
-    missing = [name for name in names if name.encode() not in varies and b"*" not in varies]
-    return [*headers, (b"vary", ", ".join(missing).encode())] if missing else [*headers]
+    present = b",".join([value for name, value in headers if name == b"vary"])
+    missing = _not_in(present, tuple(names))
+    return [*headers, (b"vary", missing)] if missing else [*headers]
+
+
+@lru_cache(maxsize=256)
+def _not_in(present: bytes, names: tuple[str, ...]) -> bytes:
+    """The names that a value of `vary` does not have, as another one. An app has few such values."""
+    varies = {field.strip().lower() for field in present.split(b",")}
+    return ", ".join([name for name in names if name.encode() not in varies and b"*" not in varies]).encode()
 
 
 def wants_events(headers: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -109,8 +118,15 @@ def wants_events(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 def for_readable_body(headers: Headers) -> Headers:
     """The request's headers without what asks for a body that cannot be read here, so far as another one is accepted."""
-    kept = [(name, value) for name, value in headers if name.lower() not in _SHAPES_THE_BODY]
-    accepted = b",".join([value for name, value in kept if name.lower() == b"accept"])
+    kept: Headers = []
+    accept: list[bytes] = []
+    for name, value in headers:
+        lowered = name.lower()
+        if lowered not in _SHAPES_THE_BODY:
+            kept.append((name, value))
+            if lowered == b"accept":
+                accept.append(value)
+    accepted = b",".join(accept)
     readable = _readable(accepted)
     if readable == accepted:
         return kept

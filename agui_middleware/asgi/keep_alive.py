@@ -44,7 +44,6 @@ class KeepAlive:
 
     __slots__ = (
         "_context",
-        "_ended",
         "_failed",
         "_ping",
         "_seconds",
@@ -63,7 +62,6 @@ class KeepAlive:
         self._seconds = seconds
         self._timers = timers
         self._silent = 0  # ticks
-        self._ended = False
         self._ping: Ping | None = None
         self._ticker: Ticker | None = None
         self._context: contextvars.Context | None = None
@@ -71,10 +69,8 @@ class KeepAlive:
         self._tasks: anyio.abc.TaskGroup | None = None
 
     def start(self, ping: Ping) -> None:
-        """The response is a stream, and its start was sent. `ping` returns whether there may be another one. Without effect
-        behind the end: an app may have left a task behind.
-        """
-        if self._ended or not self._seconds:
+        """The response is a stream, and its start was sent. `ping` returns whether there may be another one."""
+        if not self._seconds:
             return
         if self._tasks is not None:
             self._tasks.start_soon(self._watch, ping)
@@ -97,20 +93,17 @@ class KeepAlive:
 
     def end(self) -> "asyncio.Task[None] | None":
         """The response is over. Return the task that still writes a comment, cancelled, for the caller to wait for."""
-        self._ended = True
         self._leave()
         writing, self._writing = self._writing, None  # whose traceback refers back here
         if writing is not None:
             writing.cancel()
         return writing
 
-    @property
-    def needs_group(self) -> bool:
-        """Whether the app has to be run by `run_in_group`."""
-        return bool(self._seconds) and not _on_asyncio()
-
     async def run_in_group(self, work: Callable[[], Awaitable[None]]) -> None:
         """Await `work()` in a task group, and end its tasks with it. Raises what `work` raises, cancellation included."""
+        if not self._seconds:
+            await work()
+            return
         failure: BaseException | None = None
         try:
             async with anyio.create_task_group() as self._tasks:
@@ -118,7 +111,6 @@ class KeepAlive:
                     await work()
                 except BaseException as error:  # kept from the group, which would wrap it
                     failure = error
-                self._ended = True
                 self._tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
@@ -162,7 +154,8 @@ class KeepAlive:
             return False
 
 
-def _on_asyncio() -> bool:
+def is_on_asyncio() -> bool:
+    """Whether asyncio runs the caller. If not, `KeepAlive.run_in_group` has to run the app."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -11,7 +11,7 @@ from agui_middleware.asgi import headers
 from agui_middleware.asgi.answer import answer_of
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.disconnected import Disconnected, stems_from_us, turn_away
-from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive
+from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive, is_on_asyncio
 from agui_middleware.asgi.lock import Lock
 from agui_middleware.asgi.streams import Streams
 from agui_middleware.protocol.errors import WIRE_FAULTS
@@ -37,6 +37,7 @@ class Responder:
         "_lock",
         "_over",
         "_receive",
+        "_returned",
         "_rewriter",
         "_send",
         "_started",
@@ -59,18 +60,19 @@ class Responder:
         # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
         # for as long as it likes, and comments are to go out meanwhile.
         self._writing = Lock()
-        self._keep_alive: KeepAlive = streams.keep_alive(decision.choice.route)
+        self._keep_alive: KeepAlive = streams.never  # until there is a stream
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
-        self._left = False  # the app has returned
+        self._left = False  # the app has returned, and the stream is unwound
+        self._returned = False  # the app has; it may have left a task behind, which may even start a stream
 
     async def run(self, app: ASGIApp, scope: Scope) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
         try:
-            if self._keep_alive.needs_group:
-                await self._keep_alive.run_in_group(lambda: self._run(app, scope))
-            else:
+            if is_on_asyncio():
                 await self._run(app, scope)
+            else:
+                await self._run_in_group(app, scope)
         except BaseException:
             self._take_failure()
             raise
@@ -81,6 +83,11 @@ class Responder:
         finally:
             del failure  # its traceback has this frame: a circle, which would keep the app's generators open
 
+    async def _run_in_group(self, app: ASGIApp, scope: Scope) -> None:
+        """On trio, whose task group has to be there before there is a stream."""
+        self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
+        await self._keep_alive.run_in_group(lambda: self._run(app, scope))
+
     def _take_failure(self) -> Exception | None:
         """Return what has ended the stream, and forget it: its traceback leads back here, and to the app."""
         return None if self._stream is None else self._stream.take_failure()
@@ -88,19 +95,22 @@ class Responder:
     async def _run(self, app: ASGIApp, scope: Scope) -> None:
         try:
             await app(scope, self.receive, self.send)
-            with suppress(OSError):  # of the server, whose client has left; what filters held has nobody to go to
-                await self._finish()
+            if not self._over:
+                with suppress(OSError):  # of the server, whose client has left; what filters held has nobody to go to
+                    await self._finish()
         except Exception as error:
             if not (self._over and stems_from_us(error)):
                 with suppress(Exception):  # the app's own comes first
                     await self._finish(complete=False)
                 raise
         finally:
-            try:
-                await self._close()
-            finally:
-                if (comment := self._keep_alive.end()) is not None:
-                    await asyncio.wait([comment])
+            self._returned = True
+            if self._stream is not None:
+                try:
+                    await self._close(self._stream)
+                finally:
+                    if (comment := self._keep_alive.end()) is not None:
+                        await asyncio.wait([comment])
 
     async def receive(self) -> Message:
         """The app's `receive`: the client has left once the response is over."""
@@ -119,6 +129,8 @@ class Responder:
             body, more, rewriter = message.get("body", b""), message.get("more_body", False), self._rewriter
             busy = self._lock.locked or self._writing.locked
             if rewriter is None or not more or type(body) is not bytes or busy or self._over:
+                if body == b"" and not (more or rewriter is None or busy or self._over):  # as most apps end
+                    return self._end_at_once(rewriter, self._stream)
                 return self._in_turn(self._feed, body, more, self._stream)
             written = rewriter.feed(body)
             if written is body:
@@ -135,6 +147,13 @@ class Responder:
         if self._stream is not None and kind in headers.UNREAD_EXTENSIONS:
             return self._refuse_file(message)
         return self._send(message)
+
+    def _end_at_once(self, rewriter: Rewriter, stream: AsyncRewriter) -> Awaitable[None]:
+        left = rewriter.finish()
+        if left or rewriter.failure is not None:
+            return self._in_turn(self._write_rest, left, stream)
+        self._over = self._keep_alive.wrote = True
+        return self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _send_unread(self, message: Message) -> Awaitable[None]:
         if self._over:
@@ -190,7 +209,9 @@ class Responder:
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = stream = self._streams.make(self._decision, self._turn, plan, self._write, not labelled)
         self._started = True
-        if plan.reads_comments:
+        if plan.reads_comments and not self._returned:
+            if self._keep_alive is self._streams.never:
+                self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
             self._keep_alive.start(self._ping)
         if stream.awaits:
             await stream.start()
@@ -241,9 +262,14 @@ class Responder:
             await self._end_early(more, stream)
         elif not more:
             await stream.finish()
-            if stream.failure is not None:
-                self._streams.reports.ended(stream.failure)
-            await self._end()
+            await self._write_rest(b"", stream)
+
+    async def _write_rest(self, left: bytes, stream: AsyncRewriter) -> None:
+        if left:
+            await self._write(left)
+        if stream.failure is not None:
+            self._streams.reports.ended(stream.failure)
+        await self._end()
 
     async def _write_last(self, written: bytes, stream: AsyncRewriter) -> None:
         if written:
@@ -267,14 +293,13 @@ class Responder:
             finally:
                 self._lock.release()
 
-    async def _close(self) -> None:
+    async def _close(self, stream: AsyncRewriter) -> None:
         """Unwind the filters once nobody is at work in them: an app may leave a task behind that still sends."""
-        if self._stream is None:
-            return
         self._over = self._left = True
-        await self._lock.wait()  # cancelled here, the one at work unwinds them
+        if not self._lock.take():
+            await self._lock.wait()  # cancelled here, the one at work unwinds them
         try:
-            await self._stream.close()
+            await stream.close()
         finally:
             self._lock.release()
 

@@ -39,6 +39,8 @@ class Streams:
     ) -> None:
         self.reports: Reports = reports
         self.timers: Timers = Timers()
+        self.never: KeepAlive = KeepAlive(0, self.timers, reports.ping_failed)
+        """For a response that is not a stream, or not yet: it never writes."""
         self._plans = plans
         self._limit = settings.max_event_bytes
         self._debug = settings.debug
