@@ -219,6 +219,8 @@ _encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 
 
 def _as_object(value: Any) -> JsonObject | None:
+    if value is None:  # absent, mostly: without a look at the registers of two abstract classes
+        return None
     if type(value) is Raw:
         raw = bytes(value)
         return JsonObject.of(raw) if raw[:1] == b"{" else None
