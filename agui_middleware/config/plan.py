@@ -1,6 +1,7 @@
 """From a route and a client to the filters of a response, and what was chosen for one request."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agui_middleware.config.readers import Reader
@@ -46,10 +47,15 @@ class Plan(NamedTuple):
     @property
     def header_value(self) -> str | None:
         """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
-        rows = downgrades_for(self.client)
-        if not rows and self.reader is None:
-            return None
-        return f"client={self.reader or self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
+        return _header_value(self.client, self.reader, self.visibility)
+
+
+@lru_cache(maxsize=256)
+def _header_value(client: ClientVersion | None, reader: Reader | None, visibility: SubagentVisibility) -> str | None:
+    rows = downgrades_for(client)
+    if not rows and reader is None:
+        return None
+    return f"client={reader or client}" + (f"; subagents={visibility}" if SUBAGENTS in rows else "")
 
 
 def make_plan(
@@ -106,11 +112,11 @@ class Choice:
 
     __slots__ = ("_assumed", "_choose", "restored", "route")
 
-    def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan]) -> None:
+    def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan] | None) -> None:
         self.route: Route = route
         self.restored: Restoration | None = None
         self._assumed = plan
-        self._choose: Callable[[Plan], Plan] | None = choose
+        self._choose = choose
 
     @property
     def plan(self) -> Plan:

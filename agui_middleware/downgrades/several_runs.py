@@ -16,7 +16,7 @@ from agui_middleware.protocol.event_types import all_but
 _OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINISHED is held back
 
 
-@handles(EVERYTHING)
+@handles(EVERYTHING, asleep=_OTHERS)
 async def join_several_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the stream ends, or drop it together with the RUN_STARTED of the next run."""
     finished: Event | None = None

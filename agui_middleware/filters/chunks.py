@@ -22,7 +22,7 @@ _CONTENT = {chunk: type_of(entity, Action.CONTINUES) for chunk, entity in _ENTIT
 _END = {chunk: type_of(entity, Action.CLOSES) for chunk, entity in _ENTITY.items()}
 
 
-@handles(*ID_OF, *CLOSES_SOME)
+@handles(*ID_OF, *CLOSES_SOME, asleep=CLOSES_SOME)
 async def expand_chunks(events: EventSource, context: Context) -> AsyncGenerator[Event, None]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own.
 

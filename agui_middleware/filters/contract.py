@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from agui_middleware.protocol.budget import OVERHEAD, Budget
-from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.ownership import Ownership
 from agui_middleware.protocol.releases import ClientVersion
@@ -18,10 +18,14 @@ class Context:
     - `route`: the path of the route that matched, as it was configured; `None` outside a server (`rewrite`).
     - `scope`: the ASGI scope of the request, empty outside a server.
     - `reader`: the name of the SDK that reads the stream as that release would, `None` for @ag-ui/client itself.
+    - `input`: the RunAgentInput that the client posted, as it came: what an upgrade changes is not in it. It is not to be
+      changed. `None` unless a filter of the route is declared with `needs_input`, and where the body is not JSON, not an
+      object, compressed, larger than `max_request_bytes`, or not read whole when the response starts; outside a server,
+      unless it is given. A member of a wrong type is the client's: look before you use it.
     - `budget`: how much all filters together keep for the response, events and indexes, and how much they may: see `hold`.
     """
 
-    __slots__ = ("_earlier", "_lost", "_on_loss", "_ownership", "budget", "client", "reader", "route", "scope")
+    __slots__ = ("_earlier", "_lost", "_on_loss", "_ownership", "budget", "client", "input", "reader", "route", "scope")
 
     def __init__(
         self,
@@ -31,12 +35,14 @@ class Context:
         on_loss: Callable[["Loss"], None] | None = None,
         max_event_bytes: int = 10 * 1024 * 1024,
         reader: str | None = None,
+        input: JsonObject | None = None,
     ) -> None:
         self.client: ClientVersion | None = client
         self.route: str | None = route
         self.scope: Mapping[str, Any] = {} if scope is None else scope
         self.budget: Budget = Budget(max_event_bytes)
         self.reader: str | None = reader
+        self.input: JsonObject | None = input
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has

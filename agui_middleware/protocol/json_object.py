@@ -57,6 +57,13 @@ class JsonObject(Mapping[str, Any]):
         self._values = None
         return self
 
+    @classmethod
+    def parse(cls, raw: bytes) -> "JsonObject":
+        """Read `raw` and its members, undecoded. Raises `MalformedEvent` where it is not a JSON object."""
+        self = JsonObject.of(raw)
+        self.members()
+        return self
+
     @property
     def raw(self) -> bytes:
         """The object as JSON: the very bytes that came in, where nothing was changed.
@@ -212,6 +219,8 @@ _encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 
 
 def _as_object(value: Any) -> JsonObject | None:
+    if value is None:  # absent, mostly: without a look at the registers of two abstract classes
+        return None
     if type(value) is Raw:
         raw = bytes(value)
         return JsonObject.of(raw) if raw[:1] == b"{" else None

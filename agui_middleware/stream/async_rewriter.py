@@ -22,6 +22,8 @@ class AsyncRewriter:
     `witness` gets what comes and what leaves.
     """
 
+    __slots__ = ("_pumps", "_write", "rewriter")
+
     def __init__(
         self,
         plan: Plan,

@@ -127,9 +127,12 @@ class Decoder:
             and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
             and 13 not in data
             and len(chunk) - 2 <= self._limit
-            and self.idle
         ):
-            return chunk
+            if self.idle:
+                return chunk
+            if self._head == b"":  # the first frame, and no BOM before it
+                self._head, self.idle = None, True
+                return chunk
         return None
 
     def finish(self) -> list[Item]:

@@ -46,6 +46,18 @@ def test_rewrite_finds_filters_in_the_working_directory(tmp_path: Path, monkeypa
     assert invoke(*given, stream=STREAM).stdout_bytes == RAW
 
 
+def test_rewrite_takes_the_input_that_a_filter_looks_at(tmp_path: Path) -> None:
+    call = b'data: {"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm"}\n\n'
+    given = ("rewrite", "--filter", "agui_middleware.filters.tools:server_tools_private")
+    posted, broken = tmp_path / "posted.json", tmp_path / "broken.json"
+    posted.write_bytes(b'{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"confirm"}]}')
+    broken.write_bytes(b"[]")
+    assert invoke(*given, stream=call).stdout_bytes == b""
+    assert invoke(*given, "--input", str(posted), stream=call).stdout_bytes == call
+    refused = invoke(*given, "--input", str(broken), stream=call)
+    assert (refused.exit_code, "broken.json': not a JSON object" in refused.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
