@@ -759,10 +759,13 @@ async def test_a_start_waits_for_one_that_is_being_sent() -> None:
             await first_has_left.wait()
 
     async def app(_: Scope, __: Receive, send: Send) -> None:
+        async def start() -> None:
+            await send(EVENT_STREAM)
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(send, EVENT_STREAM)
+            tasks.start_soon(start)
             await anyio.wait_all_tasks_blocked()
-            tasks.start_soon(send, EVENT_STREAM)
+            tasks.start_soon(start)
             await anyio.wait_all_tasks_blocked()
             assert len(sent) == 1
             first_has_left.set()
