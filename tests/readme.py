@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.config.sdks import EVERY_SDK, SDKS
-from agui_middleware.downgrades import DOWNGRADES, Downgrade, SdkRow, downgrades_for, sdk_rows
+from agui_middleware.downgrades import DOWNGRADES, Downgrade
 from agui_middleware.filters.hiding import OTHER, POLICIES, Decision, Policy
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -87,7 +87,7 @@ def _reader_line(sdk: Sdk, reader: Reader, versions: str) -> str:
     start = f"| {sdk.title} | {names}{agent} | {versions} |"
     if reader.refused:
         return f"{start} not served | | it {reader.refused} | {_PROOFS[reader.proof]} |\n"
-    own = [row for row in _own_rows(reader) if row.name not in EVERY_SDK]
+    own = [row for row in reader.own_rows if row.name not in EVERY_SDK]
     rewritten = ", ".join(row.name for row in own) or "nothing"
     losses = [row.loss for row in own if row.loss] + ([f"it {reader.limits}"] if reader.limits else [])
     comments = "" if reader.comments else ", comments"
@@ -96,11 +96,6 @@ def _reader_line(sdk: Sdk, reader: Reader, versions: str) -> str:
 
 
 _PROOFS = {"measured": "measured", "source": "from source"}
-
-
-def _own_rows(reader: Reader) -> list[Downgrade | SdkRow]:
-    of_releases = [row for row in downgrades_for(reader.release, reader.rows) if row.name in reader.rows]
-    return [*of_releases, *sdk_rows(reader.rows)]
 
 
 def with_readers(page: str) -> str:

@@ -64,7 +64,7 @@ def _release_lines(release: ClientVersion | None) -> Iterator[str]:
 
 
 def _reader_lines(reader: Reader) -> Iterator[str]:
-    rows = downgrades_for(reader.release, reader.rows)
+    rows = reader.downgrades
     besides = sdk_rows(reader.rows)
     yield f"{reader} {_summary(reader)}: {_counted((*rows, *besides))}"
     if reader.limits:
@@ -76,7 +76,7 @@ def _reader_lines(reader: Reader) -> Iterator[str]:
         yield f"  {_lost(row)}"
     yield from _guard_lines(reader.release)
     if not reader.comments:
-        yield "\nNo comment is written to keep the stream alive: the client takes it for an error."
+        yield "\nNo comment reaches the client, which takes it for an error: the agent's own are removed, and no other is written."
 
 
 def _counted(rows: tuple[Downgrade | SdkRow, ...]) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from agui_middleware.config.hops import combined
 from agui_middleware.config.named_clients import RefusedClient, from_user_agent, parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.protocol.releases import MAX_LENGTH, ClientVersion
@@ -16,7 +17,7 @@ from agui_middleware.protocol.releases import MAX_LENGTH, ClientVersion
 logger: logging.Logger = logging.getLogger("agui_middleware.request")
 
 _PARTS: Final = 16
-"""The most releases that are read of one value."""
+"""The most clients that are read of one value."""
 
 _PROTOCOL_VERSION = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})", re.ASCII)
 
@@ -65,17 +66,14 @@ def from_body(body: bytes) -> ClientVersion | None:
 
 
 def parse_advertised(values: Sequence[str]) -> ClientVersion | Reader | None:
-    """The oldest release or SDK that the values name, alone or in a list; `None` where they name none.
+    """The release or SDK that the values name, alone or in a list; `None` where they name none.
 
-    Where several hops of a chain name a release, such as a browser and the runtime between, each of them has to read the
-    stream. An SDK is as old as the release that it reads like. What names neither counts as absent.
+    Where several hops of a chain name one, each of them has to read the stream: see `combined`. What names neither counts
+    as absent.
     """
     named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
-    return min((client for client in named if client is not None), key=_age, default=None)
-
-
-def _age(client: ClientVersion | Reader) -> tuple[ClientVersion, bool]:
-    return (client.release, False) if isinstance(client, Reader) else (client, True)
+    clients = tuple(client for client in named if client is not None)
+    return combined(clients) if clients else None
 
 
 @lru_cache(maxsize=256)

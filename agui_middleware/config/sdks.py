@@ -12,6 +12,8 @@ from agui_middleware.protocol.releases import ClientVersion
 
 # No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
 EVERY_SDK: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
+# What an SDK does not need that hands events on as they come, and makes no conversation of them.
+_NO_CONVERSATION: Final = ("reopened-calls", "reopened-texts", "call-parents")
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
@@ -21,6 +23,7 @@ def _since(
     *rows: str,
     like: str,
     proof: Literal["measured", "source"] = "source",
+    spared: tuple[str, ...] = (),
     limits: str = "",
     comments: bool = True,
     refused: str = "",
@@ -32,6 +35,7 @@ def _since(
         release=parse(like),
         rows=(*EVERY_SDK, *rows),
         proof=proof,
+        spared=spared,
         limits=limits,
         comments=comments,
         refused=refused,
@@ -53,8 +57,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "Dart",
         "ag_ui",
         versions=(
-            _since("0.1.0", "no-input-echo", like="0.0.40", limits=_LONG_IDS),
-            _since("0.2.0", like="0.0.53", limits=_LONG_IDS),
+            _since("0.1.0", "no-input-echo", like="0.0.40", spared=_NO_CONVERSATION, limits=_LONG_IDS),
+            _since("0.2.0", like="0.0.53", spared=_NO_CONVERSATION, limits=_LONG_IDS),
         ),
     ),
     _sdk(
@@ -84,10 +88,10 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "ag-ui-go",
         # Pseudo-versions, which begin with the time of the commit: v0.0.0-20260226120000-abcdef123456.
         versions=(
-            _since("0.0.0-20251010-0", "activities", like="0.0.44"),
-            _since("0.0.0-20251120-0", like="0.0.44"),
-            _since("0.0.0-20260226-0", like="0.0.53"),
-            _since("0.0.0-20260514-0", like="0.0.58"),
+            _since("0.0.0-20251010-0", "activities", like="0.0.44", spared=_NO_CONVERSATION),
+            _since("0.0.0-20251120-0", like="0.0.44", spared=_NO_CONVERSATION),
+            _since("0.0.0-20260226-0", like="0.0.53", spared=_NO_CONVERSATION),
+            _since("0.0.0-20260514-0", like="0.0.58", spared=_NO_CONVERSATION),
         ),
     ),
     _sdk(
@@ -96,8 +100,15 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:java-client",
         "com.ag-ui:client",
         versions=(
-            _since("0.0.1", "declared-members", like="0.0.40"),
-            _since("0.1.0", *_STRING_MESSAGES, "no-input-echo", "null-states", like="0.0.58"),
+            _since("0.0.1", "declared-members", like="0.0.40", spared=_NO_CONVERSATION),
+            _since(
+                "0.1.0",
+                *_STRING_MESSAGES,
+                "no-input-echo",
+                "null-states",
+                like="0.0.58",
+                spared=_NO_CONVERSATION,
+            ),
         ),
     ),
     _sdk(
