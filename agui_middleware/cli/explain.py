@@ -76,7 +76,7 @@ def _reader_lines(reader: Reader) -> Iterator[str]:
         yield f"  {_lost(row)}"
     yield from _guard_lines(reader.release)
     if not reader.comments:
-        yield "\nNo comment reaches the client, which takes it for an error: the agent's own are removed, and no other is written."
+        yield "\nNo comment reaches the client, which takes it for an error: those of the agent are removed."
 
 
 def _counted(rows: tuple[Downgrade | SdkRow, ...]) -> str:

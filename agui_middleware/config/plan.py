@@ -27,7 +27,7 @@ class Plan(NamedTuple):
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
     reads_comments: bool = True
-    """It reads a stream with comments of SSE in it. If not, none reaches it: neither the app's own nor any to keep it alive."""
+    """It reads a stream with comments of SSE in it. If not, none reaches it, be it the app's own."""
     reader: Reader | None = None
     """The SDK that reads it; `None`: @ag-ui/client."""
 
