@@ -15,7 +15,7 @@ import pytest
 from agui_middleware import rewrite
 from tests.clients.fixtures import unavailable
 from tests.readers.decoding import Reading
-from tests.readers.test_decoders import expected, messy
+from tests.readers.drawn import expected, messy
 from tests.strategies import Json, batch, plain
 
 HERE = Path(__file__).parent / "tanstack"
