@@ -109,10 +109,9 @@ class AGUIMiddleware:
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         incoming = receive if certain else body.receive
-        if is_upgraded(scope, decision.choice.client):
-            posted = PostedInput(
-                decision.inner, incoming, self.settings.max_request_bytes, lambda: decision.choice.client
-            )
+        if is_upgraded(scope, decision.choice.plan.named_client):
+            limit = self.settings.max_request_bytes
+            posted = PostedInput(decision.inner, incoming, limit, lambda: decision.choice.plan.named_client)
             await posted.read()
             decision.inner, incoming = posted.scope, posted.receive
         vary = self.settings.headers if route.client is None and self._identify is None else []

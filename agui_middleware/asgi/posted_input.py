@@ -6,11 +6,12 @@ from collections.abc import Callable
 from starlette.types import Message, Receive, Scope
 
 from agui_middleware.asgi import headers
+from agui_middleware.config.readers import Reader
 from agui_middleware.history.upgrade import upgrade, upgrades_for
 from agui_middleware.protocol.releases import ClientVersion
 
 
-def is_upgraded(scope: Scope, client: ClientVersion | None) -> bool:
+def is_upgraded(scope: Scope, client: ClientVersion | Reader | None) -> bool:
     """Whether the body of a request may change: a POST with JSON, uncompressed, of a client that needs an upgrade."""
     return bool(upgrades_for(client)) and scope["method"] == "POST" and headers.is_plain_json(scope.get("headers", ()))
 
@@ -19,14 +20,16 @@ class PostedInput:
     """Hands the body of one request on to the app, upgraded for an agent of today.
 
     - `limit`: in bytes. A larger body passes as it comes.
-    - `client`: called once the body was read; returns the release that posted it.
+    - `client`: called once the body was read; returns the release or the SDK that posted it.
 
     `read` is to be called before the app, which then gets `scope` and `receive`. With `Expect: 100-continue` the app decides
     whether the body is sent at all: it is read only when the app asks for it, so that its length cannot be told before.
     A body that does not change, and one that is cut off, is handed on in the messages in which it came.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, limit: int, client: Callable[[], ClientVersion | None]) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, limit: int, client: Callable[[], ClientVersion | Reader | None]
+    ) -> None:
         self.scope: Scope = scope
         self._receive = receive
         self._limit = limit

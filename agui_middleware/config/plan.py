@@ -32,6 +32,11 @@ class Plan(NamedTuple):
     """The SDK that reads it; `None`: @ag-ui/client."""
 
     @property
+    def named_client(self) -> ClientVersion | Reader | None:
+        """The SDK that reads it, or the release of @ag-ui/client."""
+        return self.reader or self.client
+
+    @property
     def reader_name(self) -> str | None:
         """The reader's name, for logs."""
         return None if self.reader is None else self.reader.name

@@ -68,6 +68,6 @@ def build_pipeline(
     rows = [row for row in downgrades_for(client, also, spared) if lowered or row is not SUBAGENTS]
     before = [row.filter for row in rows if row.filter is not None and row.name in BEFORE_VISIBILITY]
     after = [row.filter for row in rows if row.filter is not None and row.name not in BEFORE_VISIBILITY]
-    sdk = [row.filter for row in sdk_rows(also)]
+    sdk = [row.filter for row in sdk_rows(also) if row.filter is not None]
     last = [guard(client)] if client is not None and client < TOLERANT else []
     return [*before, *visibility, *after, *sdk, *last]

@@ -56,7 +56,7 @@ def test_two_sdks_get_the_rows_of_both_and_one_that_fails_at_comments_gets_none(
     assert rows(both) >= rows(named(TANSTACK)) | rows(named(RUST))
     assert not both.comments
     assert both.proof == "source"
-    assert both.limits == "ignores state and activities; it " + named(RUST).limits
+    assert both.limits == f"{named(TANSTACK).limits}; it {named(RUST).limits}"
     assert named(RUST, RUST) is named(RUST)
 
 

@@ -1,9 +1,11 @@
-"""What SDKs other than @ag-ui/client cannot read: one feature, one row of `SDK_ROWS`.
+"""What SDKs other than @ag-ui/client cannot read, or post otherwise: one feature, one row of `SDK_ROWS`.
 
 The table of readers names the rows that an SDK needs besides those of the release of @ag-ui/client that it reads like. They
 come behind these, in this order: what is dropped first need not be changed, and members are checked last.
 """
 
+from agui_middleware.downgrades.pieces import join_texts
+from agui_middleware.downgrades.result_order import results_behind_calls
 from agui_middleware.downgrades.sdk.declared_members import only_declared_members
 from agui_middleware.downgrades.sdk.dropped_types import (
     PASSTHROUGH,
@@ -21,6 +23,11 @@ from agui_middleware.downgrades.sdk.member_aliases import with_member_aliases
 from agui_middleware.downgrades.sdk.null_members import without_null_members
 from agui_middleware.downgrades.sdk.null_states import without_null_states
 from agui_middleware.downgrades.sdk.parallel_calls import one_call_at_a_time
+from agui_middleware.downgrades.sdk.posted_extras import without_copied_data, without_empty_resume, without_tool_names
+from agui_middleware.downgrades.sdk.posted_gaps import without_gaps
+from agui_middleware.downgrades.sdk.posted_names import camel_case_names
+from agui_middleware.downgrades.sdk.posted_text_parts import text_parts_as_text
+from agui_middleware.downgrades.sdk.posted_ui_messages import ui_messages_as_input
 from agui_middleware.downgrades.sdk.row import SdkRow
 from agui_middleware.downgrades.sdk.snapshot_roles import without_activity_messages, without_special_messages
 from agui_middleware.downgrades.sdk.start_roles import with_start_roles
@@ -94,5 +101,19 @@ SDK_ROWS: tuple[SdkRow, ...] = (
         "loses an event that has a member which its class does not declare",
         loss="state, RAW, CUSTOM, reasoning, and all members that the classes do not declare",
     ),
+    SdkRow(
+        "posted-ui-messages",
+        None,
+        "posts messages of its own kind, and no RunAgentInput",
+        upgrade=ui_messages_as_input,
+    ),
+    SdkRow("posted-names", None, "posts members in snake_case", upgrade=camel_case_names),
+    SdkRow("posted-gaps", None, "posts null for what is not set, or leaves out what is empty", upgrade=without_gaps),
+    SdkRow("posted-data", None, "posts `forwardedProps` a second time, as `data`", upgrade=without_copied_data),
+    SdkRow("posted-resume", None, "posts an empty `resume` with every request", upgrade=without_empty_resume),
+    SdkRow("posted-tool-names", None, "posts the role of a tool's result as its `name`", upgrade=without_tool_names),
+    SdkRow("posted-text-parts", None, "posts a user's text as a list of parts", upgrade=text_parts_as_text),
+    SdkRow("posted-pieces", None, "posts texts that overlapped as several messages of one id", upgrade=join_texts),
+    SdkRow("posted-order", None, "posts a tool's result where it arrived", upgrade=results_behind_calls),
 )
-"""In the order in which a plan applies them."""
+"""In the order in which a plan applies them. What is changed on the way in has an order of its own: `history/upgrade.py`."""
