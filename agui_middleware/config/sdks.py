@@ -192,6 +192,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "parallel-calls",
                 "posted-names",
                 like="0.0.58",
+                proof="measured",
                 limits="ignores reasoning, state, activities and snapshots",
             ),
         ),
@@ -263,7 +264,9 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 *_STRING_MESSAGES,
                 "posted-names",
                 like="0.0.58",
-                limits="ignores state, activities and reasoning",
+                proof="measured",
+                limits="ignores state, activities, reasoning, and texts of the roles `system` and `developer`, and raises at the "
+                "arguments of a tool call that are JSON but no object",
             ),
         ),
     ),
