@@ -262,11 +262,12 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since(
                 "0.4.2",
                 *_STRING_MESSAGES,
+                "reopened-calls",
                 "posted-names",
                 like="0.0.58",
                 proof="measured",
-                limits="ignores state, activities, reasoning, and texts of the roles `system` and `developer`, and raises at the "
-                "arguments of a tool call that are JSON but no object",
+                limits="ignores state, activities, reasoning and texts of the roles `system` and `developer`, and raises at "
+                "the arguments of a tool call that are JSON but no object",
             ),
         ),
     ),

@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ag_ui.core import RunAgentInput
 
 from agui_middleware import rewrite
+from agui_middleware.config.named_clients import parse_client
+from agui_middleware.history.upgrade import upgrade
 from tests.clients.fixtures import unavailable
+from tests.history.conversations import astray
 from tests.readers.decoding import Reading
 from tests.readers.drawn import expected, messy
 from tests.strategies import Json, batch, plain
@@ -93,3 +97,24 @@ def test_a_second_turn_is_read_and_posts_the_first(release: str) -> None:
         assert received(end["messages"]).texts["second"] == "bye", events
         posted = [message["id"] for message in end["posted"][-1]["messages"]]
         assert {id for id, text in expected(events).texts.items() if text} <= set(posted), events
+        takes(given(release, end["posted"][-1]), expected(events), release)
+
+
+def given(release: str, posted: Json) -> Json:
+    """A body that the client has posted, as the endpoint gets it: what a server of today takes."""
+    after = upgrade(json.dumps(posted).encode(), parse_client(f"@tanstack/ai-client@{release}"))
+    body: Json = json.loads(after)
+    RunAgentInput.model_validate(body, by_alias=True, by_name=False)
+    return body
+
+
+def takes(body: Json, wanted: Reading, release: str) -> None:
+    """Every call is there with its result behind it, and no member but the protocol's beside the messages."""
+    assert not body.keys() & {"data", "parts"}
+    messages = body["messages"]
+    calls = [call["id"] for message in messages for call in message.get("toolCalls", ())]
+    assert sorted(calls) == sorted(wanted.calls)
+    results = {message["toolCallId"] for message in messages if message["role"] == "tool"}
+    if release != "0.7.9":  # which ignores them
+        assert results == wanted.results.keys()
+    assert astray(messages) == []

@@ -28,8 +28,8 @@ def ui_messages_as_input(posted: Posted) -> Posted:
         return posted
     messages = [JsonObject.of(bytes(raw)) for _, raw in posted.messages]
     after = [as_message(written) for message in messages for written in _written(message)]
-    members = {"threadId": thread, "runId": last, "forwardedProps": data}
-    return posted.with_members(**members).with_messages(after)
+    input = posted.input.without("data").replace(threadId=thread, runId=last, forwardedProps=data)
+    return posted.with_input(input).with_messages(after)
 
 
 def _written(message: JsonObject) -> Iterator[JsonObject]:

@@ -122,3 +122,11 @@ def test_it_raises_at_arguments_that_are_no_object(arguments: str, serve: Any) -
     serve(Served([[SECOND[0], *called(arguments), SECOND[-1]]]))
     with pytest.raises(ValueError, match="dict"):
         collected("hi")
+
+
+def test_a_call_that_is_continued_after_its_end_is_one_call(serve: Any) -> None:
+    """It would hold the last piece only, as arguments that are not JSON."""
+    result: Json = {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "messageId": "r", "content": "1"}
+    events = [SECOND[0], *called('{"a":'), *text("assistant"), *called("1}"), result, SECOND[-1]]
+    serve(Served([events]))
+    assert list(calls(collected("hi")[0])) == [("f", {"a": 1})]
