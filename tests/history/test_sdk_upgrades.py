@@ -1,10 +1,12 @@
 """What SDKs other than @ag-ui/client post, as a RunAgentInput that ag-ui-protocol 1.0.0 takes."""
 
 import json
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from ag_ui.core import RunAgentInput
+from pydantic import ValidationError
 
 from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.sdks import SDKS
@@ -59,6 +61,30 @@ def stays(client: str, body: Json) -> None:
 def test_what_the_protocol_has_stays_for_every_sdk(client: str) -> None:
     stays(client, INPUT | {"messages": [USER, ASSISTANT, TOOL, {"id": "b", "role": "assistant", "content": "ok"}]})
     assert upgrades_for(parse_client(client))
+
+
+RECORDED = [
+    (path.stem, body)
+    for path in sorted((Path(__file__).parent.parent / "readers" / "posted").glob("*.json"))
+    for body in json.loads(path.read_text())
+]
+
+
+@pytest.mark.parametrize(("package", "body"), RECORDED)
+def test_what_the_real_package_has_posted_is_taken_by_a_server_that_knows_the_protocols_names_only(
+    package: str, body: Json
+) -> None:
+    with pytest.raises(ValidationError):
+        RunAgentInput.model_validate(body, by_alias=True, by_name=False)
+    after = json.loads(upgrade(json.dumps(body).encode(), parse_client(f"{package}@9.9.9")))
+    input = RunAgentInput.model_validate(after, by_alias=True, by_name=False)
+    called = [call["id"] for message in body["messages"] for call in message.get("tool_calls", ())]
+    assert [call.id for message in input.messages for call in getattr(message, "tool_calls", None) or ()] == called
+    assert [message["id"] for message in after["messages"]] == [message["id"] for message in body["messages"]]
+
+
+def test_there_are_recorded_bodies_of_both() -> None:
+    assert {package for package, _ in RECORDED} == {"agent-framework-ag-ui", "ragas"}
 
 
 class TestNames:

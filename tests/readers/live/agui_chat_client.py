@@ -1,6 +1,7 @@
 """AGUIChatClient of agent-framework-ag-ui: every text, call and result arrives, and a second turn posts them.
 
-    .ci/producers DIRECTORY            # among other things; the environments are made there
+    .ci/producers DIRECTORY                     # among other things; the environments are made there
+    python -m tests.readers.live.agui_chat_client > tests/readers/posted/agent-framework-ag-ui.json
 
 Not collected with the rest.
 """
@@ -16,7 +17,7 @@ from agent_framework_ag_ui import AGUIChatClient
 
 from tests.readers.decoding import Reading
 from tests.readers.drawn import expected
-from tests.readers.live.served import SECOND, Served, runs
+from tests.readers.live.served import SECOND, Served, recorded, runs
 from tests.strategies import Json
 
 HEADERS = {"x-ag-ui-client-version": f"agent-framework-ag-ui@{version('agent-framework-ag-ui')}"}
@@ -75,6 +76,16 @@ def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(event
     assert set(calls) == set(wanted.calls)
 
 
+def test_a_call_that_is_continued_after_its_end_is_one_call() -> None:
+    call: Json = {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "f"}
+    (first,), _ = read([SECOND[0], call | {"delta": "1"}, SECOND[1], call | {"delta": "2"}, SECOND[2]])
+    assert first.calls == {"c": ("f", "12")}
+
+
 def test_an_error_arrives() -> None:
     (first,), _ = read([SECOND[0], {"type": "RUN_ERROR", "message": "boom"}])
     assert first.error == "boom"
+
+
+if __name__ == "__main__":
+    print(recorded(read(events, SECOND)[1].sent[1] for events in runs()), end="")

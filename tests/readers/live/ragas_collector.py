@@ -1,6 +1,7 @@
 """ragas: its HTTP function and its collector: every text, call and result arrives, and a second turn posts the first.
 
-    .ci/producers DIRECTORY            # among other things; the environment is made there
+    .ci/producers DIRECTORY                     # among other things; the environment is made there
+    python -m tests.readers.live.ragas_collector > tests/readers/posted/ragas.json
 
 Not collected with the rest.
 """
@@ -18,7 +19,7 @@ from ragas.messages import HumanMessage
 
 from tests.readers.decoding import Reading
 from tests.readers.drawn import expected
-from tests.readers.live.served import SECOND, Served, runs
+from tests.readers.live.served import SECOND, Served, recorded, runs
 from tests.strategies import Json
 
 HEADERS = {"x-ag-ui-client-version": "ragas@0.4.3"}
@@ -89,6 +90,11 @@ def shown(events: list[Json]) -> dict[str, str]:
     return {id: text for id, text in expected(events).texts.items() if text and id not in lost}
 
 
+def again(first: AGUIEventCollector) -> list[Any]:
+    """The conversation of a second turn."""
+    return [HumanMessage(content="hi"), *first.messages, HumanMessage(content="again")]
+
+
 @pytest.mark.parametrize("events", readable())
 def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(events: list[Json], serve: Any) -> None:
     served = serve(Served([events, SECOND]))
@@ -98,7 +104,7 @@ def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(event
     assert got.results.keys() == wanted.results.keys()
     held = [(name, args) for name, args in calls(first) if name != "unknown_tool"]
     assert sorted(map(str, held)) == sorted(str((name, arguments(text))) for name, text in wanted.calls.values())
-    second, _ = collected([HumanMessage(content="hi"), *first.messages, HumanMessage(content="again")])
+    second, _ = collected(again(first))
     assert received(second).texts == {"second": "bye"}
     assert served.sent[1].keys() >= {"thread_id", "run_id", "forwarded_props"}
     assert served.given[1].keys() >= {"threadId", "runId", "forwardedProps"}
@@ -130,3 +136,18 @@ def test_a_call_that_is_continued_after_its_end_is_one_call(serve: Any) -> None:
     events = [SECOND[0], *called('{"a":'), *text("assistant"), *called("1}"), result, SECOND[-1]]
     serve(Served([events]))
     assert list(calls(collected("hi")[0])) == [("f", {"a": 1})]
+
+
+def bodies() -> Iterator[Json]:
+    """What a second turn posts."""
+    client = httpx.AsyncClient
+    for events in readable():
+        served = Served([events, SECOND])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(httpx, "AsyncClient", partial(client, transport=served.transport))
+            collected(again(collected("hi")[0]))
+        yield served.sent[1]
+
+
+if __name__ == "__main__":
+    print(recorded(bodies()), end="")
