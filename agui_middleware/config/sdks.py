@@ -226,6 +226,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "no-snapshots",
                 "posted-data",
                 like="0.0.58",
+                proof="measured",
                 limits=_TANSTACK_LIMITS,
             ),
             _since(
@@ -243,6 +244,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "activity-messages",
                 "posted-data",
                 like="0.0.58",
+                proof="measured",
                 limits=_TANSTACK_LIMITS,
             ),
             _since(
