@@ -244,7 +244,6 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "activity-messages",
                 "posted-data",
                 like="0.0.58",
-                proof="measured",
                 limits=_TANSTACK_LIMITS,
             ),
             _since(
