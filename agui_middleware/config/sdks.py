@@ -52,7 +52,7 @@ def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str 
 
 _DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
 _RUST: Final = ("interleaving", "no-snapshots")
-_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME)
+_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages")
 _TANSTACK_LIMITS: Final = "ignores state and activities, and posts the results of tools under ids of its own"
 _LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
 
@@ -241,9 +241,11 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since(
                 "0.26.0",
                 "several-runs",
+                "call-messages",
                 "activity-messages",
                 "posted-data",
                 like="0.0.58",
+                proof="measured",
                 limits=_TANSTACK_LIMITS,
             ),
             _since(

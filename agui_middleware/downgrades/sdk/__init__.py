@@ -6,6 +6,7 @@ come behind these, in this order: what is dropped first need not be changed, and
 
 from agui_middleware.downgrades.pieces import join_texts
 from agui_middleware.downgrades.result_order import results_behind_calls
+from agui_middleware.downgrades.sdk.call_messages import with_call_messages
 from agui_middleware.downgrades.sdk.declared_members import only_declared_members
 from agui_middleware.downgrades.sdk.dropped_types import (
     PASSTHROUGH,
@@ -87,6 +88,12 @@ SDK_ROWS: tuple[SdkRow, ...] = (
         "parallel-calls",
         one_call_at_a_time,
         "gives the arguments of parallel tool calls to the last one that started",
+    ),
+    SdkRow(
+        "call-messages",
+        with_call_messages,
+        "loses the beginning of a text that follows a tool call in one message",
+        loss="which message a tool call belongs to that comes before the message says anything",
     ),
     SdkRow("empty-arguments", without_empty_arguments, "rejects TOOL_CALL_ARGS whose `delta` is empty"),
     SdkRow("empty-patches", without_empty_patches, "ends the run at an ACTIVITY_DELTA without operations"),

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from typing import ClassVar
 
 import pytest
 
@@ -271,6 +272,33 @@ class TestParallelCalls:
         ended = changed("parallel-calls", RUN, *events)
         assert [event["type"] for event in ended] == ["RUN_STARTED", "TOOL_CALL_START", "TOOL_CALL_END", "RUN_ERROR"]
         assert ended[-1]["code"] == "AGUI_EVENT_TOO_LARGE"
+
+
+class TestCallMessages:
+    START: ClassVar[Json] = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
+    END: ClassVar[Json] = {"type": "TEXT_MESSAGE_END", "messageId": "a"}
+    CHILD: ClassVar[Json] = call("a") | {"parentMessageId": "m"}
+
+    def test_a_call_before_its_message_has_said_anything_has_one_of_its_own(self) -> None:
+        own = call("a") | {"parentMessageId": "a"}
+        assert changed("call-messages", RUN, call("a"), args("a", "1")) == [
+            RUN,
+            self.START,
+            self.END,
+            own,
+            args("a", "1"),
+        ]
+        assert changed("call-messages", self.CHILD, TEXT) == [self.START, self.END, own, TEXT]
+
+    def test_a_call_of_a_message_that_has_said_something_stays_there(self) -> None:
+        stays("call-messages", TEXT, self.CHILD)
+
+    def test_an_id_that_is_none_is_the_clients_to_report(self) -> None:
+        stays(
+            "call-messages",
+            {"type": "TOOL_CALL_START", "toolCallId": 1, "toolCallName": "f"},
+            TEXT | {"messageId": [1]},
+        )
 
 
 def test_every_row_has_words(caplog: pytest.LogCaptureFixture) -> None:
