@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 from ag_ui.core import RunAgentInput
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agui_middleware.config.named_clients import parse_client
@@ -292,7 +294,7 @@ class TestUiMessages:
                 "toolCalls": [call("c", "f", "{}"), call("d", "g", ""), call("e", "g", "")],
             },
             {"role": "tool", "id": "tool-c", "toolCallId": "c", "content": "1"},
-            {"role": "tool", "id": "tool-d", "toolCallId": "d", "content": '{"a": 1}'},
+            {"role": "tool", "id": "tool-d", "toolCallId": "d", "content": '{"a":1}'},
             {"role": "tool", "id": "tool-e", "toolCallId": "e", "content": "text"},
             USER | {"id": "u2", "content": ""},
         ]
@@ -324,3 +326,49 @@ class TestUiMessages:
     def test_content_that_is_no_text_is_empty(self) -> None:
         message = {"id": "u", "role": "user", "parts": [{"type": "text", "content": 1}]}
         assert taken(OLD_TANSTACK, self.BODY | {"messages": [message]})["messages"] == [USER | {"content": ""}]
+
+
+# Anything that may be posted, in any place.
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=3)
+    | st.sampled_from(["text", "tool-call", "user", "c"]),
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(st.sampled_from(["type", "id", "content"]), values),
+    max_leaves=4,
+)
+PARTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["text", "image", "thinking", "tool-call", "tool-result", "binary"]) | VALUES,
+        **dict.fromkeys(("id", "content", "text", "output", "toolCallId", "name", "arguments", "source"), VALUES),
+    },
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "tool", "activity", "reasoning"]) | VALUES,
+        "parts": st.lists(PARTS | VALUES, max_size=3) | VALUES,
+        "content": st.lists(PARTS | VALUES, max_size=2) | VALUES,
+        **dict.fromkeys(("id", "name", "toolCallId", "tool_call_id", "activityContent"), VALUES),
+        **dict.fromkeys(("toolCalls", "tool_calls"), st.lists(PARTS | VALUES, max_size=2) | VALUES),
+    },
+)
+BODIES = st.fixed_dictionaries(
+    {"messages": st.lists(MESSAGES | VALUES, max_size=4) | VALUES},
+    optional={
+        "data": st.fixed_dictionaries({"conversationId": st.text(max_size=3)}) | VALUES,
+        **dict.fromkeys(("threadId", "runId", "thread_id", "run_id"), st.text(max_size=3) | VALUES),
+        **dict.fromkeys(("state", "forwardedProps", "tools", "resume"), VALUES),
+    },
+)
+
+
+@given(BODIES, st.sampled_from([GO, DART, CPP, KOTLIN, DOTNET, JAVA, RAGAS, AGUI_CHAT, TANSTACK, OLD_TANSTACK]))
+def test_no_body_raises_and_what_is_upgraded_needs_no_upgrade(body: Json, client: str) -> None:
+    """It found roles and ids that have no hash."""
+    raw = json.dumps(body).encode()
+    after = upgrade(raw, parse_client(client))
+    assert upgrade(after, parse_client(client)) is after

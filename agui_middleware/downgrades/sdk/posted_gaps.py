@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Raw
 
 from agui_middleware.downgrades.sdk.null_members import message_without_nulls
-from agui_middleware.protocol.event import JsonObject
+from agui_middleware.protocol.event import JsonObject, as_id
 from agui_middleware.protocol.messages import edit_elements, edit_object
 from agui_middleware.protocol.posted import MessageHead, Posted, as_message
 
@@ -48,9 +48,10 @@ def _message(message: JsonObject, id: str) -> JsonObject | None:
     message = message_without_nulls(message)
     if message.get("id") is None:
         message = message.replace(id=id)
-    if message.get("role") == "activity":
+    role = as_id(message.get("role"))
+    if role == "activity":
         return _activity(message)
-    if message.get("role") in _HAVE_TEXT and message.get("content") is None:
+    if role in _HAVE_TEXT and message.get("content") is None:
         message = message.replace(content="")
     return edit_elements(message, "toolCalls", lambda call: edit_object(call, "function", _function))
 

@@ -6,12 +6,12 @@
 From 0.10.0 on it posts the same as a RunAgentInput, in which each part has become what it becomes here.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import is_media
-from agui_middleware.protocol.event import JsonObject
+from agui_middleware.protocol.event import JsonObject, as_id
+from agui_middleware.protocol.json_object import encode
 from agui_middleware.protocol.posted import Posted, as_message
 
 _OWN: Final = ("parts", "createdAt")
@@ -66,13 +66,15 @@ def _call(part: JsonObject) -> dict[str, Any]:
 
 
 def _results(parts: list[JsonObject]) -> Iterator[JsonObject]:
-    results = {part.get("toolCallId"): _text(part) for part in parts if part.get("type") == "tool-result"}
+    results = {as_id(part.get("toolCallId")): _text(part) for part in parts if part.get("type") == "tool-result"}
     for part in parts:  # the result of a tool that the client ran stands in its call
-        if part.get("type") == "tool-call" and "output" in part and part.get("id") not in results:
+        id = as_id(part.get("id"))
+        if part.get("type") == "tool-call" and "output" in part and id not in results:
             output = part["output"]
-            results[part.get("id")] = output if isinstance(output, str) else json.dumps(output)
+            results[id] = output if isinstance(output, str) else encode(output).decode()
     for call, content in results.items():
-        yield JsonObject({"role": "tool", "id": f"tool-{call}", "toolCallId": call, "content": content})
+        if call is not None:
+            yield JsonObject({"role": "tool", "id": f"tool-{call}", "toolCallId": call, "content": content})
 
 
 def _text(part: JsonObject) -> str:
