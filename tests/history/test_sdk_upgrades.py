@@ -272,7 +272,7 @@ class TestUiMessages:
                 ],
                 "createdAt": "2026-12-02T20:32:29.107Z",
             },
-            {"id": "u2", "role": "user", "parts": []},
+            {"id": "u2", "role": "user", "parts": ["odd", {"type": "tool-result"}]},
         ],
         "data": {"conversationId": "chat-1"},
     }
@@ -306,7 +306,11 @@ class TestUiMessages:
         assert given["messages"][0]["content"] == [{"type": "text", "text": "look"}, image]
 
     def test_an_assistant_that_only_calls_has_no_content(self) -> None:
-        message = {"id": "a", "role": "assistant", "parts": [{"type": "tool-call", "id": "c", "name": "f"}, "odd"]}
+        message = {
+            "id": "a",
+            "role": "assistant",
+            "parts": [{"type": "tool-call", "id": "c", "name": "f"}, {"type": "tool-result"}, "odd"],
+        }
         given = taken(OLD_TANSTACK, self.BODY | {"messages": [message]})
         function = {"name": "f", "arguments": ""}
         assert given["messages"] == [
