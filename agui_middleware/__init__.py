@@ -4,7 +4,7 @@ import importlib
 import typing
 
 from agui_middleware.asgi.middleware import AGUIMiddleware
-from agui_middleware.config.plan import Choice, Plan
+from agui_middleware.config.plan import Choice, Plan, Restoration
 from agui_middleware.filters import Context, Filter, Loss, SubagentVisibility
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, JsonObject, MalformedEvent
@@ -29,6 +29,7 @@ __all__ = [
     "Loss",
     "MalformedEvent",
     "Plan",
+    "Restoration",
     "Route",
     "Settings",
     "SubagentVisibility",

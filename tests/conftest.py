@@ -9,6 +9,8 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, settings
 
+from agui_middleware.config import advertised
+from agui_middleware.filters import source
 from tests.clients.fixtures import client
 
 __all__ = ["Run", "client", "run"]
@@ -35,6 +37,13 @@ settings.load_profile("patient")
 def run(request: pytest.FixtureRequest) -> Run:
     """Runs a coroutine function to its end, on each event loop in turn."""
     return partial(anyio.run, backend=request.param)
+
+
+@pytest.fixture(autouse=True)
+def _first_records() -> None:
+    """Each test starts with nothing logged, though some logs count for the whole process."""
+    for log in (source.process_log, advertised.process_log):
+        log.forget()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -29,7 +29,7 @@ PUBLIC = [name for name in ("agui_middleware", *MODULES) if "__all__" in vars(im
 def test_the_root_exports_what_is_promised_and_nothing_else() -> None:
     names = """
         AGUIMiddleware Choice ClientVersion Context Event EventTooLarge EventType Filter JsonObject Loss MalformedEvent Plan
-        Route Settings SubagentVisibility rewrite
+        Restoration Route Settings SubagentVisibility rewrite
     """
     assert agui_middleware.__all__ == names.split()
 

@@ -1,14 +1,11 @@
 """Comments in a response that would else be silent: proxies and load balancers cut streams that are idle."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
 import anyio
-
-logger: logging.Logger = logging.getLogger("agui_middleware.request")
 
 COMMENT: Final = b":\n\n"
 
@@ -27,13 +24,18 @@ class KeepAlive:
     `run` ends it. Nothing of that is seen by the app: it stays in its own task, and `run` raises what the app raised.
     """
 
-    __slots__ = ("_ping", "_seconds", "_sleep", "_start_task", "_task", "wrote")
+    __slots__ = ("_failed", "_ping", "_seconds", "_sleep", "_start_task", "_task", "wrote")
 
-    def __init__(self, seconds: float, ping: Callable[[], Awaitable[bool]], sleep: Sleep) -> None:
-        """`ping` returns whether there may be another one. `seconds` of 0 turn it off."""
+    def __init__(
+        self, seconds: float, ping: Callable[[], Awaitable[bool]], failed: Callable[[Exception], None], sleep: Sleep
+    ) -> None:
+        """`ping` returns whether there may be another one; `failed` is called with what it raises, unless the client has
+        disconnected. `seconds` of 0 turn it off.
+        """
         self.wrote: bool = False
         self._seconds = seconds
         self._ping = ping
+        self._failed = failed
         self._sleep = sleep
         self._start_task: Callable[[], object] | None = None  # only while `run` can end the task
         self._task: asyncio.Task[None] | None = None
@@ -101,8 +103,8 @@ class KeepAlive:
             return await self._ping()
         except OSError:  # the client has disconnected
             return False
-        except Exception:
-            logger.exception("a keep-alive comment could not be sent; no more are sent in this response")
+        except Exception as error:
+            self._failed(error)
             return False
 
 

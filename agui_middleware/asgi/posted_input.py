@@ -1,26 +1,23 @@
-"""The request's body on its way to the app: read whole, upgraded, and handed on with its right length."""
+"""The request's body on its way to the app: read whole, rewritten, and handed on with its right length."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from starlette.types import Message, Receive, Scope
 
 from agui_middleware.asgi import headers
-from agui_middleware.config.readers import Reader
-from agui_middleware.history.upgrade import upgrade, upgrades_for
-from agui_middleware.protocol.releases import ClientVersion
 
 
-def is_upgraded(scope: Scope, client: ClientVersion | Reader | None) -> bool:
-    """Whether the body of a request may change: a POST with JSON, uncompressed, of a client that needs an upgrade."""
-    return bool(upgrades_for(client)) and scope["method"] == "POST" and headers.is_plain_json(scope.get("headers", ()))
+def is_readable(scope: Scope) -> bool:
+    """Whether a request may post a conversation that can be read here: a POST with JSON, uncompressed."""
+    return scope["method"] == "POST" and headers.is_plain_json(scope.get("headers", ()))
 
 
 class PostedInput:
-    """Hands the body of one request on to the app, upgraded for an agent of today.
+    """Hands the body of one request on to the app, rewritten.
 
     - `limit`: in bytes. A larger body passes as it comes.
-    - `client`: called once the body was read; returns the release or the SDK that posted it.
+    - `rewrite`: called with the whole body; returns the very same bytes to leave it. It never raises.
 
     `read` is to be called before the app, which then gets `scope` and `receive`. With `Expect: 100-continue` the app decides
     whether the body is sent at all: it is read only when the app asks for it, so that its length cannot be told before.
@@ -28,15 +25,16 @@ class PostedInput:
     """
 
     def __init__(
-        self, scope: Scope, receive: Receive, limit: int, client: Callable[[], ClientVersion | Reader | None]
+        self, scope: Scope, receive: Receive, limit: int, rewrite: Callable[[bytes], Awaitable[bytes]]
     ) -> None:
         self.scope: Scope = scope
         self._receive = receive
         self._limit = limit
-        self._client = client
+        self._rewrite = rewrite
         self._messages: deque[Message] = deque()
         self._size = 0
         self._ended = False  # nothing more is read ahead
+        self._ready = False  # and what was read is ready for the app
 
     async def read(self) -> None:
         """Read the body, unless the app is to decide whether it is sent."""
@@ -47,7 +45,7 @@ class PostedInput:
 
     async def receive(self) -> Message:
         """The app's `receive`."""
-        if not self._ended:
+        if not self._ready:
             await self._fill()
         return self._messages.popleft() if self._messages else await self._receive()
 
@@ -58,11 +56,16 @@ class PostedInput:
             self._messages.append(message)
             self._size += len(message.get("body", b""))
             self._ended = not message.get("more_body", False) or self._size > self._limit
-        if message["type"] != "http.request" or self._size > self._limit:
+        length = await self._rewritten()
+        self._ready = True
+        return length
+
+    async def _rewritten(self) -> int | None:
+        if self._messages[-1]["type"] != "http.request" or self._size > self._limit:
             return None
         body = b"".join(message.get("body", b"") for message in self._messages)
-        upgraded = upgrade(body, self._client())
-        if upgraded is body:
+        rewritten = await self._rewrite(body)
+        if rewritten is body:
             return None
-        self._messages = deque([{"type": "http.request", "body": upgraded, "more_body": False}])
-        return len(upgraded)
+        self._messages = deque([{"type": "http.request", "body": rewritten, "more_body": False}])
+        return len(rewritten)

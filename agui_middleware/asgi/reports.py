@@ -10,9 +10,10 @@ from typing import Final
 from starlette.types import Scope
 
 from agui_middleware.config.paths import is_plain, own_path
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.producer_faults import fault_of
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
 
 _MAX_PATH: Final = 200
@@ -27,6 +28,8 @@ class Reports:
         self.stream: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.stream"))
         self.filter: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.filter"))
         self.losses: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.loss"))
+        self.history: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.history"))
+        self.history_failures: int = 0  # of reading and writing what is kept
 
     def loss(self, loss: Loss) -> None:
         """Something was removed that the client would have shown. Counted for each route, reader and feature."""
@@ -53,6 +56,13 @@ class Reports:
         fields = {"event_type": type, "fixed_in": KNOWN_SINCE[type]}
         self.request.warning("default_client", message, type, KNOWN_SINCE[type], fields=fields)
 
+    def producer_fault(self, route: str, feature: str) -> None:
+        """The server of a route writes what no client reads, and no filter of the route repairs it."""
+        fault = fault_of(feature)
+        fields = {"route": route, "fault": fault.name, "feature": feature}
+        message = "the server of route %r writes what clients reject (%s): %s; mend the server, or set %s on the route"
+        self.stream.warning((route, fault.name), message, route, feature, fault.text, fault.use, fields=fields)
+
     def unnamed_path(self, scope: Scope) -> None:
         """Subagents are hidden in an event stream though no route says so for its path, since another route hides."""
         path, method = own_path(scope)[:_MAX_PATH], scope["method"][:_MAX_METHOD]
@@ -76,10 +86,21 @@ class Reports:
         """A hook of the user's own raised; it costs the stream nothing."""
         self.request.log(hook, logging.ERROR, "the hook %s raised", hook, exception=error)
 
+    def ping_failed(self, error: Exception) -> None:
+        """The server raised at a keep-alive comment; the app gets its own error when it sends."""
+        message = "a keep-alive comment could not be sent; no more are sent in this response"
+        self.request.log("ping", logging.ERROR, message, exception=error)
+
     def refused(self, why: str) -> None:
         """A route that hides refused a response, since it would have left unread."""
         message = "a route that hides subagents refused a response: %s"
         self.request.log(("refused", why), logging.ERROR, message, why)
+
+    def store_unavailable(self, done: str, error: Exception) -> None:
+        """What is kept of a thread could not be `done` (read, written or closed): the run goes on without."""
+        message = "the history of a thread could not be %s, and the run goes on without: %s"
+        self.history_failures += 1
+        self.history.warning(done, message, done, error, fields={"operation": done})
 
     def ended(self, failure: Exception | None) -> None:
         """A stream was ended before the app had sent all of it, by `failure` or by a filter that returned."""

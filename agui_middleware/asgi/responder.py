@@ -59,7 +59,7 @@ class Responder:
         # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
         # for as long as it likes, and comments are to go out meanwhile.
         self._writing = Lock()
-        self._keep_alive = KeepAlive(keep_alive, self._ping, sleep)
+        self._keep_alive = KeepAlive(keep_alive, self._ping, reports.ping_failed, sleep)
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
         self._left = False  # the app has returned

@@ -1,11 +1,11 @@
-"""What a recorded stream is to a client, with the middleware and without."""
+"""`check`: whether a client reads a recorded stream, with the middleware and without."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from agui_middleware.checking.causes import REPAIR, Cause, Evidence, causes
+from agui_middleware.checking.causes import Cause, Evidence, causes
 from agui_middleware.checking.effect import Effect, effect
 from agui_middleware.checking.misreadings import misreadings, sdk_misreadings
 from agui_middleware.checking.recorded import Finding, Framing, Item, framing, is_ndjson, items_in
@@ -14,6 +14,7 @@ from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.plan import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.producer_faults import REPAIR
 from agui_middleware.filters.repair import repair
 from agui_middleware.protocol.errors import WIRE_FAULTS, run_error
 from agui_middleware.protocol.event import Event
@@ -26,7 +27,7 @@ REMEDIES: Final[dict[str, Filter]] = {REPAIR: repair}
 
 
 class Verdict(StrEnum):
-    """What becomes of a stream at a release, without the middleware."""
+    """How a release reads a stream without the middleware."""
 
     READ = "read"
     MISREAD = "misread"
@@ -35,7 +36,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` found."""
+    """The result of `check`."""
 
     client: ClientVersion | None
     """The known release that the one asked for counts as, or that the SDK reads like; `None`: one newer than all of them."""
@@ -53,7 +54,7 @@ class Report:
     remedies: list[str] = field(default_factory=list)
     """Filters with which it would, where it does not: `package.module:name`."""
     causes: list[Cause] = field(default_factory=list)
-    """Usual causes of what was found."""
+    """Usual causes of what was found; where nothing was, of what the client drops without an error."""
     reader: Reader | None = None
     """The SDK that was asked for, which is judged as `client`, and by the rows of its own; `None`: @ag-ui/client."""
 
@@ -64,23 +65,23 @@ class Report:
 
 
 async def check(recording: bytes, client: ClientVersion | Reader | None, visibility: str = "auto") -> Report:
-    """What `client` makes of a recording, and what the middleware does with the `visibility` of a route.
+    """Report how `client` reads a recording, and what the middleware does to it with the `visibility` of a route.
 
     A recording is a stream of Server-Sent Events, or one JSON object a line. A release refuses what it rejects while it
-    decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Not reported is
-    what an old release merely does not keep, such as metadata. Another SDK is judged as the release that it reads like; what
-    its own rows change counts as misread besides.
+    decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Members that an
+    old release merely ignores, such as metadata, are not reported. Another SDK is judged as the release that it reads like;
+    what its own rows change counts as misread besides.
 
-    Raises `ValueError` for a `visibility` that is none. A recording without an event gives a report of 0 events.
+    Raises `ValueError` for an unknown `visibility`. A recording without an event gives a report of 0 events.
     """
     stream = _Stream(recording, counts_as(client), visibility)
     refused, misread = await stream.findings()
     report = Report(stream.client, len(stream.events), refused, misread, *await stream.effect(), reader=stream.reader)
+    found = causes(Evidence(recording, stream.items, [*refused, *misread], stream.client))
     if report.verdict is Verdict.READ:
-        return report
+        return replace(report, causes=found)
     helped = await stream.helps(report.effect)
     remedies = [] if helped else [name for name, remedy in REMEDIES.items() if await stream.helped_by(remedy)]
-    found = causes(Evidence(recording, stream.items, [*refused, *misread], stream.client))
     return replace(report, helped=helped, remedies=remedies, causes=found)
 
 
@@ -97,7 +98,7 @@ class _Stream:
         self._framing = framing(recording, self.client, self.items) if framed else _of_lines(self.items)
 
     async def findings(self) -> tuple[list[Finding], list[Finding]]:
-        """What the release refuses, and what it misreads, in order."""
+        """What the release refuses and what it misreads, in order."""
         read = [item for item in self.items if item.event is not None and item.place not in self._framing.unread]
         places = [item.place for item in read]
         events = [item.event for item in read if item.event is not None]
@@ -106,7 +107,7 @@ class _Stream:
         return _in_order([*self._framing.refused, *refused]), _in_order([*self._framing.misread, *misread])
 
     async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
-        """What the middleware makes of the stream, or the RUN_ERROR with which it ends the run."""
+        """The effect of the middleware on the stream, or the RUN_ERROR with which it ends the run."""
         try:
             return await effect(
                 self.events, make_plan(self.reader or self.client, self._visibility, filters=filters)
@@ -127,13 +128,13 @@ class _Stream:
         return [*await misreadings(events, self.client), *own]
 
     async def helped_by(self, remedy: Filter) -> bool:
-        """Whether it does with one filter more."""
+        """Whether the release reads the stream if this filter is added."""
         made, _ = await self.effect([remedy])
         return await self.helps(made)
 
 
 def _of_lines(items: list[Item]) -> Framing:
-    """NDJSON has no framing, but lines that are no event."""
+    """NDJSON has no framing; report lines that are not events."""
     failing = [item for item in items if item.event is None][:1]
     reason = "rejects what is not one JSON object with a `type`"
     return Framing([Finding(item.place, None, MALFORMED, reason, None) for item in failing], [], frozenset())

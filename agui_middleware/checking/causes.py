@@ -1,19 +1,18 @@
-"""Usual causes of what a release cannot read: what the servers of the field write, how to tell, and what helps."""
+"""Usual causes of findings: what servers write, how it is recognised, and what helps."""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from agui_middleware.checking.recorded import Finding, Item, is_ndjson
+from agui_middleware.filters.producer_faults import NULL_MEMBERS, REASONING_ROLE, REPAIR
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.messages import messages_of
 from agui_middleware.protocol.releases import ClientVersion
 
-REPAIR: Final = "agui_middleware.filters.repair:repair"
-
 
 class Cause(NamedTuple):
-    """One cause that was found."""
+    """A cause that was found."""
 
     name: str
     text: str
@@ -23,7 +22,7 @@ class Cause(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a cause is told by."""
+    """What causes are recognised by."""
 
     recording: bytes
     items: Sequence[Item]
@@ -37,8 +36,9 @@ class Evidence(NamedTuple):
 
 
 def causes(evidence: Evidence) -> list[Cause]:
-    """The causes that apply to a recording in which something was found."""
-    return [cause for applies, cause in _CAUSES if applies(evidence)]
+    """The causes that apply to a recording. Without findings, only causes of silent losses."""
+    rows = _CAUSES if evidence.findings else _SILENT
+    return [cause for applies, cause in rows if applies(evidence)]
 
 
 _BLANK_CR_LINE: Final = re.compile(rb"\r\n?\r")
@@ -108,7 +108,18 @@ def _leaves_reasoning_out(evidence: Evidence) -> bool:
     return drops_reasoning(evidence.events, evidence.client) is not None
 
 
-_CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
+_Row = tuple[Callable[[Evidence], bool], Cause]
+_SILENT: Final[tuple[_Row, ...]] = (
+    (
+        _leaves_reasoning_out,
+        Cause(
+            "dropped-reasoning",
+            "a MESSAGES_SNAPSHOT leaves out reasoning that was streamed before it, and the client deletes it there",
+            "for releases before 0.0.50 the middleware restates it; or put it into the snapshot",
+        ),
+    ),
+)
+_CAUSES: Final[tuple[_Row, ...]] = (
     (
         _ends_lines_with_cr,
         Cause(
@@ -141,8 +152,7 @@ _CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
         _writes_null,
         Cause(
             "null-members",
-            "optional members that have no value are written as null, as serializers do by default: System.Text.Json"
-            " (.NET), Jackson (Java), pydantic",
+            NULL_MEMBERS,
             f"the filter {REPAIR}; or have the server leave them out (JsonIgnoreCondition.WhenWritingNull,"
             " Include.NON_NULL, exclude_none=True)",
         ),
@@ -159,16 +169,9 @@ _CAUSES: Final[tuple[tuple[Callable[[Evidence], bool], Cause], ...]] = (
         _gives_reasoning_a_wrong_role,
         Cause(
             "reasoning-role",
-            "REASONING_MESSAGE_START has the role `assistant`, as ag-ui-protocol 0.1.11 to 0.1.13 write it",
+            REASONING_ROLE,
             f"the filter {REPAIR}; or a newer ag-ui-protocol",
         ),
     ),
-    (
-        _leaves_reasoning_out,
-        Cause(
-            "dropped-reasoning",
-            "a MESSAGES_SNAPSHOT leaves out reasoning that was streamed before it, and the client deletes it there",
-            "for releases before 0.0.50 the middleware restates it; or put it into the snapshot",
-        ),
-    ),
+    *_SILENT,
 )

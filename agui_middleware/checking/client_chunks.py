@@ -19,7 +19,7 @@ class ClientChunks:
         self._lanes = Lanes()
 
     def take(self, event: Event) -> list[Event] | Refusal:
-        """What `event` is expanded to: itself, behind the ENDs of what it closes, where it is no chunk."""
+        """Expand `event`. An event that is not a chunk is returned behind the END events of what it closes."""
         seen = event if self._client >= FIRST_WITH_LANES else event.untagged()
         if event.type not in ID_OF:
             return [*map(_end, self._lanes.close(seen)), event]

@@ -1,4 +1,4 @@
-"""What the middleware makes of a recorded stream, in numbers."""
+"""The effect of the middleware on a recorded stream, in numbers."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Key: TypeAlias = tuple[str, str | None, str | None, str | None]
 
 @dataclass
 class Fates:
-    """How many events of one type leave as they came, leave changed, do not leave, and are new."""
+    """How many events of one type are unchanged, changed, dropped and added."""
 
     unchanged: int = 0
     changed: int = 0
@@ -28,7 +28,7 @@ class Fates:
 
 @dataclass
 class Effect:
-    """What a plan makes of a stream: the fates of its events by type, and what it reports as lost."""
+    """The effect of a plan on a stream: the fates of its events by type, and the losses that it reports."""
 
     fates: dict[str, Fates] = field(default_factory=dict)
     losses: list[Loss] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Effect:
 
     @property
     def changes(self) -> bool:
-        """Whether anything does not leave as it came."""
+        """Whether anything is changed, dropped or added."""
         return any(fates.changed or fates.dropped or fates.added for fates in self.fates.values())
 
     def of(self, type: str) -> Fates:
@@ -46,7 +46,7 @@ class Effect:
 
 
 async def effect(events: Sequence[Event], plan: Plan) -> Effect:
-    """What `plan` makes of `events`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included."""
+    """Run `events` through `plan`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included."""
     made = Effect()
     left = await run_filters(events, plan.composition, Context(plan.client, on_loss=made.losses.append))
     made.events = [event for out in left for event in out]
@@ -80,7 +80,7 @@ def _origins(events: Sequence[Event], left: list[list[Event]]) -> list[tuple[Eve
 
 
 class _Missing:
-    """The events that did not leave as they were, in order; each is taken once."""
+    """The events that did not leave unchanged, in order; each is taken once."""
 
     def __init__(self, keys: list[tuple[Key, ...]], stayed: set[int]) -> None:
         self._keys = keys
@@ -103,7 +103,7 @@ class _Missing:
 
 
 def _keys(events: Sequence[Event]) -> list[tuple[Key, ...]]:
-    """What each event may leave as, if it is changed: a chunk as a start or a content, all else as what it is."""
+    """The keys under which each event may leave if changed: a chunk as START or content, others as themselves."""
     lanes = Lanes()
     keys: list[tuple[Key, ...]] = []
     for event in events:

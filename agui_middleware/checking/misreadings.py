@@ -1,4 +1,4 @@
-"""What a release of @ag-ui/client reads to its end, without the middleware, and otherwise than 1.0.0 does."""
+"""Streams that a release of @ag-ui/client reads to the end without the middleware, but differently from 1.0.0."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""One release of @ag-ui/client, as far as it accepts or rejects events: decoding, expansion of chunks, verification."""
+"""A model of what one release of @ag-ui/client accepts: decoding, expansion of chunks, verification."""
 
 import json
 from functools import cached_property
@@ -30,7 +30,7 @@ _REASONING: Final = {
 
 
 class Received:
-    """An event as a client gets it, decoded once for all releases."""
+    """An event as a client receives it, decoded once for all releases."""
 
     def __init__(self, event: Event) -> None:
         self.event = event
@@ -70,7 +70,7 @@ class Reader:
         self._changed = False
 
     def take(self, received: Received) -> Refusal | None:
-        """Why the next event is rejected; `None` where it is not. A real client ends the run there."""
+        """Return why the next event is rejected, or `None`. A real client ends the run at a rejected event."""
         event = received.event
         if event.type not in self._known:
             skipped = self._client >= FIRST_THAT_SKIPS and event.type != ""
@@ -87,13 +87,13 @@ class Reader:
         return next(filter(None, found), None)
 
     def finish(self) -> Refusal | None:
-        """Why the stream is rejected now that it has ended."""
+        """Return why the stream is rejected at its end, or `None`."""
         if self._changed or self._client >= _FIRST_WITHOUT_CHANGES:
             return None
         return Refusal("rejects a run that changes neither messages nor state", "unchanged-runs")
 
     def _translated(self, event: Event) -> Event:
-        """THINKING_* in the releases that read it: an event with an id that the client makes up."""
+        """Turn THINKING_* into REASONING_* with a generated id, in the releases that do so."""
         if self._client not in READS_THINKING or event.type not in _REASONING:
             return event
         type = _REASONING[event.type]

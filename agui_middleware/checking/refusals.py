@@ -1,7 +1,7 @@
-"""What a release of @ag-ui/client refuses in a stream, without the middleware: which event, why, and which release takes it.
+"""The events that a release of @ag-ui/client refuses without the middleware, why, and which release accepts them.
 
-The first refusal ends the run. Those behind it are what it would end at next: each event is judged as if the refused ones
-before it were not in the stream.
+The first refusal ends the run. Later ones would end it if those before were mended: each event is judged as if the refused
+events before it were not in the stream.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ _ONE_KIND: Final = frozenset(
 
 
 def _fixed_in(stream: Sequence[Received], client: ClientVersion, places: set[int]) -> dict[int, str]:
-    """For each place, the first later release that takes the event there."""
+    """For each place, the first later release that accepts the event there."""
     changes = versions_of(EVENTS.values()) | {one.verified_since for one in LIFECYCLES} | _OTHER_CHANGES
     fixed: dict[int, str] = {}
     for release in RELEASES:

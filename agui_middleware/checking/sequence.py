@@ -1,4 +1,4 @@
-"""In which order a release of @ag-ui/client takes events: its verifier, behind its expansion of chunks."""
+"""The order of events that a release of @ag-ui/client accepts: its verifier, which runs after its expansion of chunks."""
 
 from collections.abc import Hashable
 from typing import Final, NamedTuple
@@ -70,7 +70,7 @@ class Sequence:
                     self._ended_subagents.add(str(key))
 
     def _boundary(self, event: Event) -> Refusal | None:
-        """What the begin and the end of runs forbid."""
+        """Check the rules about the start and the end of runs."""
         type, starts = event.type, event.type == "RUN_STARTED"
         if self._errored and not (starts and self._client >= _FIRST_BEHIND_ERRORS):
             return Refusal(f"rejects {printable(type)} behind RUN_ERROR", "runs-after-error")
@@ -83,7 +83,7 @@ class Sequence:
         return None
 
     def _interleaved(self, event: Event) -> Refusal | None:
-        """What an open text or tool call forbids before 0.0.37."""
+        """Check the rules about an open text or tool call, before 0.0.37."""
         if self._client >= _FIRST_IN_PARALLEL or event.type == "RAW":
             return None
         for name, lifecycle in _SERIAL.items():
@@ -92,7 +92,7 @@ class Sequence:
         return None
 
     def _out_of_place(self, lifecycle: Lifecycle, event: Event) -> Refusal | None:
-        """What one kind of entity forbids."""
+        """Check the rules about one kind of entity."""
         type, open = event.type, self._open[lifecycle.name]
         if type == "RUN_FINISHED":
             if open and lifecycle.must_end:

@@ -1,4 +1,4 @@
-"""Whose is what: since 0.0.59, a release of @ag-ui/client rejects an event whose `subagentRunId` contradicts what is known.
+"""Ownership: releases of @ag-ui/client from 0.0.59 on reject an event whose `subagentRunId` contradicts an earlier one.
 
 Owners are kept to the end of a run, after their entity has ended too. An event without a tag agrees with every owner. The
 parent agent, `None`, is an owner as any other.
@@ -37,7 +37,7 @@ class Attribution:
         self._owners: dict[str, Owners] = {"message": {}, "call": {}, "reasoning": {}, "activity": {}}
 
     def take(self, event: Event) -> bool:
-        """Whether `event` contradicts what is known; what it says of owners is remembered."""
+        """Return whether `event` contradicts a known owner, and record the owners that it names."""
         type, tag = event.type, as_id(event.head.subagentRunId)
         if type in _ABOUT:
             kind, member = _ABOUT[type]

@@ -1,4 +1,4 @@
-"""What may be opened, continued and closed in a stream, and since which release of @ag-ui/client that is verified.
+"""The entities that are opened and closed in a stream, and the release of @ag-ui/client from which on each is verified.
 
 The rules are those of each release's own verifier. An entity is open from its START event to its END event; a release
 rejects a START of what is open, everything else of what is not, and RUN_FINISHED while something is open that
@@ -68,8 +68,8 @@ _FIRST_WITH_STEP_NAMES: Final = ClientVersion(0, 0, 34)
 
 
 def key_of(lifecycle: Lifecycle, event: Event, client: ClientVersion) -> Hashable:
-    """What `client` tells entities of one kind apart by. Steps of one name are different ones in different subagents,
-    since 0.0.59.
+    """The key by which `client` distinguishes entities of one kind. Since 0.0.59, steps of the same name in different
+    subagents are different.
     """
     value = event.get(lifecycle.id) if lifecycle.id else ""
     id = value if isinstance(value, str) else ""

@@ -65,7 +65,7 @@ def as_text(report: Report) -> Iterator[str]:
         yield from (f"  {_finding_line(finding)}" for finding in report.misread)
     if report.causes:
         yield ""
-        yield "Usual causes:"
+        yield "Without an error, the client loses something:" if report.verdict is Verdict.READ else "Usual causes:"
         for cause in report.causes:
             yield f"  {cause.name}: {cause.text}"
             yield f"    What helps: {cause.cure}"

@@ -12,9 +12,10 @@ import msgspec
 from agui_middleware.config.hops import combined
 from agui_middleware.config.named_clients import RefusedClient, from_user_agent, parse_client
 from agui_middleware.config.readers import Reader
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.releases import MAX_LENGTH, ClientVersion
 
-logger: logging.Logger = logging.getLogger("agui_middleware.request")
+process_log: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.request"))
 
 _PARTS: Final = 16
 """The most clients that are read of one value."""
@@ -72,16 +73,22 @@ def parse_advertised(values: Sequence[str]) -> ClientVersion | Reader | None:
     as absent.
     """
     named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
-    clients = tuple(client for client in named if client is not None)
+    clients = tuple(client for client in map(_served, named) if client is not None)
     return combined(clients) if clients else None
 
 
+def _served(named: ClientVersion | Reader | RefusedClient | None) -> ClientVersion | Reader | None:
+    if isinstance(named, RefusedClient):
+        process_log.warning(str(named), "a client is not served and counts as absent: %s", named)
+        return None
+    return named
+
+
 @lru_cache(maxsize=256)
-def _parsed(value: str) -> ClientVersion | Reader | None:
+def _parsed(value: str) -> ClientVersion | Reader | RefusedClient | None:
     try:
         return parse_client(value)
-    except RefusedClient as refused:  # logged once, as long as the cache holds it
-        logger.warning("a client is not served and counts as absent: %s", refused)
-        return None
+    except RefusedClient as refused:
+        return refused.with_traceback(None)  # which would keep the request's frames
     except ValueError:
         return None

@@ -1,10 +1,14 @@
 """The types of a configuration's fields, and errors that name what is allowed."""
 
+import re
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
     PlainValidator,
@@ -45,11 +49,41 @@ def _release_or_current(value: Any) -> ClientVersion | Reader | str:
         raise ValueError(str(error).replace("expected", "expected 'current',", 1)) from None
 
 
+def _store_url(url: str) -> str:
+    """The URL of a store."""
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme == "sqlite" and rest in ("", "/"):
+        raise ValueError("expected the path of a file behind 'sqlite://', such as 'sqlite:///var/lib/agui/history.db'")
+    if not separator or scheme not in STORE_SCHEMES:
+        allowed = ", ".join(f"'{scheme}://'" for scheme in STORE_SCHEMES)
+        raise ValueError(f"expected the URL of a store, which begins with one of {allowed}")
+    return url
+
+
+def _seconds_as_number(value: Any) -> Any:
+    """Seconds from the environment, which are text there; pydantic reads text as ISO 8601 only."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _positive(duration: timedelta) -> timedelta:
+    if duration <= timedelta(0):
+        raise ValueError("expected a duration greater than 0: seconds, or ISO 8601, such as 'P7D'")
+    return duration
+
+
+_CREDENTIALS = re.compile(r"//[^/]*@")
+STORE_SCHEMES = ("memory", "sqlite", "redis", "rediss", "valkey", "valkeys")
 # Typed as what may be given; once validated, a string is only ever `current`.
 Release = Annotated[ClientVersion | Reader | str, PlainValidator(_release)]
 ReleaseOrCurrent = Annotated[ClientVersion | Reader | str, PlainValidator(_release_or_current)]
 FilterReference = Annotated[Callable[..., Any] | str, PlainValidator(referenced)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+PositiveSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Lifetime = Annotated[timedelta, BeforeValidator(_seconds_as_number), AfterValidator(_positive)]
+StoreURL = Annotated[str, AfterValidator(_store_url)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
 Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
 
@@ -91,4 +125,6 @@ def with_origins(error: ValidationError, origins: Mapping[str, object]) -> Valid
 
 
 def _detail(error: ErrorDetails, message: str) -> InitErrorDetails:
-    return {"type": PydanticCustomError(error["type"], message), "loc": error["loc"], "input": error["input"]}
+    given = error["input"]
+    shown = _CREDENTIALS.sub("//***@", given) if isinstance(given, str) else given  # errors are logged
+    return {"type": PydanticCustomError(error["type"], message), "loc": error["loc"], "input": shown}

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 class RouteOptions(TypedDict, total=False):
-    """The fields of `Route` but for those that choose requests: path, methods, enabled."""
+    """The fields of `Route` but for those that choose requests (path, methods, enabled), and for `history`, which is a
+    parameter of its own.
+    """
 
     visibility: "Visibility"
     legacy_visibility: "LegacyVisibility"
@@ -18,3 +20,4 @@ class RouteOptions(TypedDict, total=False):
     client: "ClientVersion | Reader | str | None"
     default_client: "ClientVersion | Reader | str | None"
     keep_alive: float | None
+    history_without_subagents: bool

@@ -30,6 +30,8 @@ class Plan(NamedTuple):
     """It reads a stream with comments of SSE in it. If not, none reaches it, be it the app's own."""
     reader: Reader | None = None
     """The SDK that reads it; `None`: @ag-ui/client."""
+    takes_away: bool = False
+    """The reader may end with another conversation than the agent's, so that it posts another one."""
 
     @property
     def named_client(self) -> ClientVersion | Reader | None:
@@ -77,20 +79,42 @@ def make_plan(
     before = [track_ownership] if hides and filters else []
     pipeline = build_pipeline(release, visible, lowered=lowered, also=also, spared=spared)
     return Plan(
-        release, seen, Composition([*before, *filters, *pipeline]), hides, reader is None or reader.comments, reader
+        client=release,
+        visibility=seen,
+        composition=Composition([*before, *filters, *pipeline]),
+        hides=hides,
+        reads_comments=reader is None or reader.comments,
+        reader=reader,
+        takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),
     )
+
+
+class Restoration(NamedTuple):
+    """What was put back into a posted conversation, since its client could not be given it."""
+
+    thread: str
+    """The conversation's `threadId`."""
+    messages: tuple[str, ...]
+    """The ids of the messages that the client does not hold, results of tool calls included."""
+    members: int
+    """How many members of messages and calls, such as `subagentRunId`."""
+    calls: int
+    """How many tool calls, put back or put into the message that they belong to."""
+    removed: int
+    """How many messages were taken out, since a filter had added them and not the agent."""
 
 
 class Choice:
     """The choice for one request. To the app it is `request.state.agui`, which is `scope["state"]["agui"]`.
 
-    `route` is the one that decides.
+    `route` is the one that decides. `restored` tells what was put back into the posted conversation; `None`: nothing.
     """
 
-    __slots__ = ("_assumed", "_choose", "route")
+    __slots__ = ("_assumed", "_choose", "restored", "route")
 
     def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan]) -> None:
         self.route: Route = route
+        self.restored: Restoration | None = None
         self._assumed = plan
         self._choose: Callable[[Plan], Plan] | None = choose
 

@@ -42,6 +42,10 @@ class Plans:
             self._plans[key] = plan
         return plan
 
+    def filters(self, match: Match) -> Sequence[Filter]:
+        """The filters of the route that decides."""
+        return self._filters[match.route]
+
     def is_named(self, match: Match) -> bool:
         """Whether the operator has configured the path, or the endpoint."""
         route = self.routes[match.route]

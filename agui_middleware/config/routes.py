@@ -35,6 +35,9 @@ class Route(ExplainedModel, BaseModel):
     - `client`: the release of @ag-ui/client that reads this route, whatever a request names.
     - `default_client`: the release of a client that does not name one, or `current`; by default that of the settings.
     - `keep_alive`: seconds of silence after which a comment is written, 0 for never; by default that of the settings.
+    - `history`: `False` leaves the route out of the settings' `history`: nothing is kept of its threads, nothing put back.
+    - `history_without_subagents`: take the messages that subagents own, and the results of their calls, out of the history
+      that the agent gets: for agents that ignore `subagentRunId`, and would read them as their own.
     - `enabled`: `False` passes the streams of the path through.
     """
 
@@ -48,6 +51,8 @@ class Route(ExplainedModel, BaseModel):
     client: Release | None = None
     default_client: ReleaseOrCurrent | None = None
     keep_alive: Seconds | None = None
+    history: bool = True
+    history_without_subagents: bool = False
     enabled: bool = True
 
     @field_validator("path")

@@ -1,5 +1,6 @@
 """What an operator configures: routes, and which release to serve where a request does not name one."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,7 +13,16 @@ from pydantic_settings import (
 )
 
 from agui_middleware.config.environment import PREFIX, is_set, refuse_unknown_names, variable
-from agui_middleware.config.fields import ExplainedModel, HeaderName, ReleaseOrCurrent, Seconds, with_origins
+from agui_middleware.config.fields import (
+    ExplainedModel,
+    HeaderName,
+    Lifetime,
+    PositiveSeconds,
+    ReleaseOrCurrent,
+    Seconds,
+    StoreURL,
+    with_origins,
+)
 from agui_middleware.config.files import read_named, read_working_directory
 from agui_middleware.config.routes import Route
 from agui_middleware.protocol.errors import MAX_EVENT_BYTES
@@ -31,7 +41,14 @@ class Settings(ExplainedModel, BaseSettings):
     - `fix_framing`: write the framing that every client reads (LF, `data: ` on one line) also where nothing is rewritten.
     - `keep_alive`: seconds; after so long without a byte, and a quarter more at most, a comment is written, so that
       no proxy on the way closes the stream as idle. 0: never.
-    - `warn`: log what a client loses.
+    - `history`: the URL of the store for what clients could not be given, so that the agent gets it back with the next
+      run: `memory://`, `sqlite:///path/to/file`, `redis://host:6379/0`, `valkey://host`; `rediss` and `valkeys` for TLS.
+      Without one nothing is kept. The last four need `pip install 'agui-middleware[history]'`.
+    - `history_ttl`: how long a thread is kept after its last response: seconds, or a duration of ISO 8601 such as `P7D`.
+    - `history_timeout`: seconds that a request, and the end of a response, wait for the store at most.
+    - `history_limit`: the most that is kept of a thread, in bytes; the oldest goes first.
+    - `history_memory_limit`: the most that `memory://` holds of all threads together, in bytes.
+    - `warn`: log what a client loses, and what a server writes that no client reads.
     - `debug`: raise an error where a filter changed a nested value of an event in place, which never goes out.
 
     In the environment a field is `AGUI_MIDDLEWARE_` and its name: `AGUI_MIDDLEWARE_DEFAULT_CLIENT=0.0.58`. `headers` and
@@ -50,6 +67,11 @@ class Settings(ExplainedModel, BaseSettings):
     max_request_bytes: PositiveInt = 10 * 1024 * 1024
     fix_framing: bool = True
     keep_alive: Seconds = 15
+    history: StoreURL | None = None
+    history_ttl: Lifetime = timedelta(days=7)
+    history_timeout: PositiveSeconds = 1
+    history_limit: PositiveInt = 1024 * 1024
+    history_memory_limit: PositiveInt = 64 * 1024 * 1024
     warn: bool = True
     debug: bool = False
 

@@ -9,6 +9,7 @@ from agui_middleware.config.plan import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.settings import Settings
 from agui_middleware.demo.event_log import ENDED, Journal
+from agui_middleware.demo.second_turn import SecondTurn
 from agui_middleware.demo.without_middleware import Rejection, Unprotected
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_kind import RUN
@@ -16,6 +17,7 @@ from agui_middleware.protocol.event_types import types_about
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream import sse
 from agui_middleware.stream.async_rewriter import AsyncRewriter
+from agui_middleware.stream.witnessed import Witness
 
 _ABOUT_A_RUN: Final = types_about(RUN)
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
@@ -36,6 +38,7 @@ async def trace(
       fate is `same`, `changed`, `replaced`, `held`, `dropped`, or `silent` for what is no event to any client;
     - what left behind the last event has the fate `added` and no `input`;
     - once at most, `rejection`: where the client ends the run if it is not protected, see `Rejection`;
+    - where the client may end with another conversation than the agent's, `turn`, see `SecondTurn.told`;
     - the end: `losses`, a list of `{shape, why, since}`.
 
     `stream` is closed with the trace. Raises `ValueError` where `visibility` is none.
@@ -54,8 +57,11 @@ class Tracer:
     """One traced stream."""
 
     def __init__(self, client: ClientVersion | Reader | None, visibility: str) -> None:
-        self._journal = Journal(make_plan(client, visibility), visibility)
-        self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT)
+        plan = make_plan(client, visibility)
+        self._journal = Journal(plan, visibility)
+        self._second_turn = SecondTurn(plan) if plan.takes_away else None
+        witness = None if self._second_turn is None else Witness(self._second_turn, lambda event: event)
+        self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT, witness=witness)
         self._unprotected = Unprotected(client.release if isinstance(client, Reader) else client)
         self._decoder = sse.Decoder(LIMIT)
         self._written = sse.Decoder(LIMIT)
@@ -82,7 +88,8 @@ class Tracer:
         if self._outputs:
             records.append(self._record(None, "added"))
         losses = [{"shape": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses]
-        return [*records, *self._rejected(await self._unprotected.finish()), {"losses": losses}]
+        turn = [] if self._second_turn is None else [{"turn": self._second_turn.told()}]
+        return [*records, *self._rejected(await self._unprotected.finish()), *turn, {"losses": losses}]
 
     async def aclose(self) -> None:
         """Unwind the filters."""

@@ -1,6 +1,6 @@
 """Activities.
 
-Up to 0.0.40 a client knows neither their events nor messages of their role, and rejects the run that brings one.
+Clients up to 0.0.40 reject a run with an ACTIVITY_* event or a message of role `activity`.
 """
 
 from collections.abc import AsyncIterator

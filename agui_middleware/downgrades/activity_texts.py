@@ -1,8 +1,7 @@
 """Text and reasoning under the id of an activity.
 
-An id is that of one message, so 1.0.0 leaves the activity as it is and drops the text. Older releases write over the
-activity: before 0.0.59 with texts, before 1.0.0 with reasoning; up to 0.0.40, which has no activities, it would be a
-message of its own.
+An id names one message, so 1.0.0 keeps the activity and drops the text. Older releases overwrite the activity: with texts
+before 0.0.59, with reasoning before 1.0.0. Up to 0.0.40, which has no activities, the text would become a message.
 """
 
 from collections.abc import AsyncIterator
@@ -22,7 +21,7 @@ _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 @per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS)
 def without_activity_texts(_: Context) -> Step:
-    """Drop it. What was opened before the activity took its id over is closed all the same."""
+    """Drop the text. Messages that were opened before the activity took over their id are still closed."""
     client_messages = ClientMessages(None)
     dropped: set[tuple[str, str]] = set()
 
@@ -49,8 +48,8 @@ def without_activity_texts(_: Context) -> Step:
 async def without_activity_reasoning(events: EventSource, _: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 
-    Its opening and its end stay: they close the chunks that 0.0.59, unlike the releases before it, puts together itself.
-    Content closes them too, so what may do so becomes another opening: 0.0.59 reads as many as come.
+    START and END events stay: they close chunks, which 0.0.59, unlike earlier releases, expands itself. Content closes
+    chunks too, so it becomes another START: 0.0.59 accepts any number of them.
     """
     client_messages = ClientMessages(None)
     closed: set[str | None] = set()  # the subagents whose chunks are
@@ -76,7 +75,7 @@ def _owner(event: Event) -> str | None:
 
 
 def _without_delta(event: Event) -> Event:
-    """What adds nothing to a message: an opening where it was content."""
+    """Return an event that adds nothing to a message: a START in place of content."""
     if event.head.type == _CONTENT:
         return event.replace(type=_START, role="reasoning").without("delta", "metadata")
     return event.without("delta") if event.head.type == _CHUNK else event

@@ -1,7 +1,7 @@
 """Activities that a snapshot changes.
 
-Releases 0.0.46 to 0.0.57 take an activity out of a snapshot only where they have none of its id: an activity is the
-client's own to them. What the snapshot says of it follows as an event.
+Releases 0.0.46 to 0.0.57 read an activity in a snapshot only if they do not have one of that id yet. The content in the
+snapshot is therefore sent again as an ACTIVITY_SNAPSHOT behind it.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +15,7 @@ from agui_middleware.protocol.event import Event, JsonObject
 async def with_activity_updates(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
     """Send an ACTIVITY_SNAPSHOT for each activity in a snapshot.
 
-    One that comes behind it and says the same is dropped: so a stream that was rewritten before stays as it is.
+    An ACTIVITY_SNAPSHOT with the same content behind the snapshot is dropped, so that rewriting is idempotent.
     """
     sent: dict[str, bytes] = {}
     async for event in events:

@@ -1,8 +1,8 @@
-"""`binary` content parts, which was the only form of media before 0.0.49 and is none in 1.0.
+"""`binary` content parts: the only form of media before 0.0.49, and removed in 1.0.
 
-Agents from then still send them. 1.0.0 turns them into media parts of their kind, which every release from 0.0.49 on
-reads; one before takes them as they are. What is no binary part to an old client, 1.0.0 mends or leaves out, while the old
-client would reject the run. The null that agents write for the `metadata` of a media part, 1.0.0 reads as none.
+Older agents still send them. 1.0.0 converts them to media parts, which every release from 0.0.49 on reads; earlier
+releases read `binary`. Malformed binary parts are mended or left out by 1.0.0, while older clients would reject the run.
+1.0.0 reads a `metadata` of null in a media part as absent.
 """
 
 from collections.abc import AsyncIterator
@@ -22,9 +22,9 @@ _PLACES: Final = ("data", "url", "id")
 
 @handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def binary_parts_as_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Turn `binary` parts into media parts, from 0.0.49 on; leave out what mirrors one, and what is neither.
+    """From 0.0.49 on, turn `binary` parts into media parts; drop duplicates of media parts, and malformed parts.
 
-    A part that has nothing but an `id` is left to the client, since no media part can say it.
+    A part with only an `id` is left to the client, since no media part can express it.
     """
     turns = context.client is None or context.client >= _MEDIA_PARTS
     async for event in events:
@@ -34,7 +34,7 @@ async def binary_parts_as_media(events: AsyncIterator[Event], context: Context) 
 
 
 def posted_media(posted: Posted) -> Posted:
-    """Turn the `binary` parts that a client posts into media parts, those with nothing but a provider's handle too."""
+    """Turn the `binary` parts that a client posts into media parts, including those with only a provider's handle."""
     return edit_posted_binaries(posted, media_of)
 
 
@@ -78,7 +78,7 @@ def _modern(part: JsonObject) -> dict[str, Any] | None:
 
 
 def _mirrors(modern: dict[str, Any], part: JsonObject) -> bool:
-    """Whether a media part says all that the `modern` form of a binary one says: agents send both, for old clients."""
+    """Whether a media part has all that the `modern` form of a binary part has: agents send both, for old clients."""
     source, metadata = part.get_object("source"), part.get_object("metadata")
     if part["type"] != modern["type"] or source is None:
         return False

@@ -1,8 +1,8 @@
-"""A tool call whose parent is not the client's newest message, or not an assistant's.
+"""Tool calls whose parent is not the client's newest message, or not an assistant message.
 
-Before 0.0.52 a client attaches a call to its newest message, whatever the role, if that is the parent, and makes another
-message of the parent's id if it is not. 1.0.0 finds the parent where it stands, and gives the call a message of its own,
-under the call's id, where the parent is not an assistant's.
+Clients before 0.0.52 attach a call to their newest message, whatever its role, if that is the parent, and otherwise create
+another message with the parent's id. 1.0.0 finds the parent anywhere in the conversation; if it is not an assistant
+message, the call gets a message of its own, with the call's id.
 """
 
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from agui_middleware.protocol.event import Event
 
 @handles(*MAKES_MESSAGES)
 async def without_older_call_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Give calls that the client would attach to another message a message of their own."""
+    """Remove the parent of calls that the client would attach to a wrong message: they get a message of their own."""
     client_messages = ClientMessages(context.client)
     async for event in events:
         parent = event.head.parentMessageId
@@ -32,9 +32,9 @@ async def without_older_call_parents(events: AsyncIterator[Event], context: Cont
 
 
 def _holder_of(call: Any) -> str:
-    """The id of a message that the client has not got, and so makes.
+    """The id of a message that the client does not have, and creates.
 
-    Not the call's own id, which a client gives the message of a call without a parent: LangGraph and .NET servers give the
-    call's result that id, and the client would have two messages of it.
+    Not the call's own id, which clients use for the message of a call without a parent: LangGraph and .NET servers use
+    that id for the call's result, and the client would have two messages of that id.
     """
     return f"{call}-message"

@@ -1,6 +1,6 @@
-"""Which messages a client holds, told from the events that it is sent: ids and roles, no contents.
+"""The messages that a client holds, derived from the events that it is sent: ids and roles, no contents.
 
-What the client held before the stream is known only where a snapshot or an input echo restates it. Memory grows with the
+Messages from before the stream are known only if a snapshot or an input echo restates them. Memory grows with the
 messages of a stream, not with its events.
 """
 
@@ -34,8 +34,8 @@ class ClientMessages:
     """The messages of one client, fed with its events in order.
 
     - `roles`: the role of each known message, by id, in the client's order.
-    - `last`: the id of the client's last message; `None` where that is not certain.
-    - `merges`: whether a snapshot leaves in their places the messages that it restates.
+    - `last`: the id of the client's last message; `None` if it is uncertain.
+    - `merges`: whether messages that a snapshot restates keep their positions.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class ClientMessages:
         self._preserved = ("activity", "reasoning") if keeps_reasoning else ("activity",)
 
     def take(self, event: Event) -> None:
-        """Follow what `event` does to the list of messages."""
+        """Apply `event` to the list of messages."""
         head = event.head
         match head.type:
             case "TEXT_MESSAGE_START":
@@ -92,7 +92,7 @@ class ClientMessages:
             self.roles.setdefault(id, role)  # a text that a client up to 0.0.36 does not get
 
     def _push(self, id: Any, role: str, again: Literal["yes", "no", "perhaps"]) -> None:
-        """Append a message; `again`: whether the client appends one also where it has one of that id."""
+        """Append a message; `again`: whether the client appends another one if it already has that id."""
         if not isinstance(id, str):
             return
         if id not in self.roles or again == "yes":

@@ -1,4 +1,4 @@
-"""Content parts, shared by the downgrades that deal with them."""
+"""Helpers for the downgrades that edit content parts."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Final, TypeVar
@@ -25,9 +25,9 @@ def is_media(part: JsonObject) -> bool:
 
 
 def joined(holder: Holder) -> tuple[Holder, bool]:
-    """A message or result whose text parts became one string, and whether other parts got lost over it.
+    """Return the message or result with its text parts joined into one string, and whether other parts were lost.
 
-    The same object where its content is no list of parts, or holds one that no client reads.
+    The object is returned unchanged if its content is not a list of parts, or has a part that no client reads.
     """
     parts = holder.get_list("content")
     if parts is None or not all(map(_is_well_formed, parts)):
@@ -53,7 +53,7 @@ def edit_posted_binaries(posted: Posted, edit: Callable[[JsonObject], JsonObject
 
 
 def media_of(part: JsonObject, filled: Collection[str] = ()) -> JsonObject:
-    """The media part that says what a `binary` one says; the part itself where it does not say where its media are.
+    """Return the media part for a `binary` part; the part itself if it has neither data, URL nor id.
 
     The kind is the first half of the MIME type, or `document`. A MIME type that is in `filled` tells only the kind. Data
     need a MIME type.

@@ -1,4 +1,4 @@
-"""Content that adds nothing. Before 0.0.50 a client rejects an empty `delta` of a text while it decodes the event."""
+"""Empty text deltas, which clients before 0.0.50 reject while they decode the event."""
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, per_event
@@ -7,7 +7,7 @@ from agui_middleware.protocol.event import Event
 
 @per_event("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
 def without_empty_deltas(_: Context) -> Step:
-    """Drop it."""
+    """Drop TEXT_MESSAGE_CONTENT with an empty `delta`."""
 
     def show(event: Event) -> Event | None:
         # To look for the two quotes is a tenth of the cost of decoding a member of every token.

@@ -1,7 +1,7 @@
-"""A state of null, false, 0 or the empty string.
+"""State snapshots of null, false, 0 or the empty string.
 
-Before 1.0.0 a client takes such a snapshot for none, and the application keeps the state it had. An empty object is the
-nearest thing that it takes. The snapshot itself follows: the client applies the patches behind it to what it says.
+Clients before 1.0.0 ignore such a snapshot, and the application keeps its old state. An empty object is the closest value
+that they accept. The snapshot itself is still sent, since clients apply later patches to it.
 """
 
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ _LARGEST = 16  # bytes of a snapshot that is read; no number that somebody write
 
 @handles("STATE_SNAPSHOT", "STATE_DELTA")
 async def with_empty_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
-    """Send the state `{}` before a snapshot that the client takes for none."""
+    """Send the state `{}` before a snapshot that the client ignores."""
     empty = False
     async for event in events:
         value = _small_snapshot(event)
@@ -30,7 +30,7 @@ async def with_empty_state(events: AsyncIterator[Event], _: Context) -> AsyncIte
 
 
 def _small_snapshot(event: Event) -> Any:
-    """The snapshot where it is a small one, `Raw` in place of all else: a state may be large, and is not looked at."""
+    """The snapshot if it is a small value, else `Raw`: a state may be large, and is not decoded."""
     value = event.members().get("snapshot", Raw)
     if isinstance(value, Raw):
         return event["snapshot"] if memoryview(value).nbytes <= _LARGEST else Raw

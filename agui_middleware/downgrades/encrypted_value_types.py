@@ -1,4 +1,4 @@
-"""The type of an encrypted value, which AG-UI 1.1 lets stand wherever a value stands.
+"""`encryptedValueType`, which AG-UI 1.1 allows beside every encrypted value.
 
 1.0.0 strips it with a warning, and sends the value back without it.
 """

@@ -1,7 +1,7 @@
-"""Encrypted values: what a model hands the client to keep and to send back.
+"""Encrypted values, which a model gives the client to keep and to send back.
 
-Before 0.0.45 a client rejects REASONING_ENCRYPTED_VALUE, and keeps no such value with a message or a call. The model misses
-it in the next run.
+Clients before 0.0.45 reject REASONING_ENCRYPTED_VALUE, and keep no such value with a message or a call, so that the model
+does not get it back in the next run.
 """
 
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ _WHY = "values that a model gave the client to keep, and will not get back"
 
 @handles("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
 async def without_encrypted_values(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Drop REASONING_ENCRYPTED_VALUE. Those in messages stay: the client leaves them out itself."""
+    """Drop REASONING_ENCRYPTED_VALUE. Values in messages stay: the client ignores them."""
     async for event in events:
         sent = event.head.type == "REASONING_ENCRYPTED_VALUE"
         if sent or (event.may_contain(b"encryptedValue") and any(map(_is_encrypted, messages_of(event) or ()))):

@@ -1,7 +1,7 @@
-"""Media that are named by a provider's handle: parts whose `source` is of type `file`.
+"""Media parts whose `source` is of type `file`: a handle of the model's provider.
 
-They came with 1.0.0; a client before it rejects the run. A `binary` part could carry the handle as its `id`, but the client
-posts that part back with its next run, and an agent of today rejects it: the part goes.
+Clients before 1.0.0 reject the run. A `binary` part could carry the handle as its `id`, but the client would post that
+part with its next run, and current agents reject it. So the part is dropped.
 """
 
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
-"""The last step of a plan: event types that a release does not know.
+"""The last step of a plan: drop the event types that a release does not know.
 
-Before 1.0.0 a client rejects an event of an unknown type while it decodes it, and the run with it. A chunk that has not been
-expanded passes all the same: it is one that 1.0.0 rejects (`expand_chunks`), so it has to be rejected here, too.
+Clients before 1.0.0 reject the run at an event of an unknown type. Chunks that `expand_chunks` could not expand pass: 1.0.0
+rejects them, so older clients have to see them too.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """The echo of the run's input in RUN_STARTED.
 
-Up to 0.0.40 a client does not know it, and a message that stands nowhere else does not reach its conversation. It usually
-restates what the client has posted. A snapshot in its place would delete what the agent's input leaves out, and a text
-message would double what the client has: neither is worth it.
+Clients up to 0.0.40 ignore it, so a message that only the echo has does not reach their conversation. Usually the echo
+restates what the client has posted. A snapshot in its place would delete messages that the echo leaves out, and text
+messages would duplicate those that the client has.
 """
 
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
-"""An input that leaves out `tools` or `context`.
+"""Inputs without `tools` or `context`.
 
-1.0.0 reads both as empty in an input echo; releases 0.0.41 to 0.0.59 reject the run. The other way round, ag-ui-protocol
-before 1.0.0 rejects a posted input in which one of four members is absent, or one of the two lists is null.
+In an input echo 1.0.0 treats both as empty; releases 0.0.41 to 0.0.59 reject the run. In the other direction,
+ag-ui-protocol before 1.0.0 rejects a posted input if one of four members is absent, or one of the two lists is null.
 """
 
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from agui_middleware.protocol.posted import Posted
 
 @handles("RUN_STARTED")
 async def with_input_lists(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
-    """Add the lists that an input echo leaves out, empty."""
+    """Add missing lists to an input echo, empty."""
 
     def fill(input: JsonObject) -> JsonObject:
         missing: dict[str, object] = {name: [] for name in ("tools", "context") if name not in input}

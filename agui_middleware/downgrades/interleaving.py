@@ -1,8 +1,8 @@
-"""Several texts and tool calls open at once, and anything else in between.
+"""Texts and tool calls that are open at the same time, and other events between their pieces.
 
-Up to 0.0.36 a client has one text or tool call open at a time, rejects every other event but RAW until that is closed, and
-appends content to its newest message, whatever id it names. So everything else waits until the open one closes: texts and
-calls leave one after another in the order in which they were opened, each in one piece.
+Clients up to 0.0.36 read one text or tool call at a time, reject every other event but RAW until it is closed, and append
+content to their newest message whatever its id. So all other events are held back until the open text or call is closed:
+texts and calls leave one after another, in the order in which they were opened, each in one piece.
 """
 
 from collections import deque
@@ -36,7 +36,7 @@ _ENDS = {member: type for type, (step, member) in _STEPS.items() if step == "end
 
 
 class Entity(msgspec.Struct, gc=False, eq=False):
-    """A text or a tool call that waits, with its events so far."""
+    """A text or tool call that is held back, with its events so far."""
 
     key: Key
     era: int  # how many snapshots had come before it
@@ -45,14 +45,14 @@ class Entity(msgspec.Struct, gc=False, eq=False):
 
 
 class Snapshot(msgspec.Struct, gc=False, eq=False):
-    """A MESSAGES_SNAPSHOT that waits, and what has been added since to what it may restate."""
+    """A MESSAGES_SNAPSHOT that is held back, and content that has arrived since for messages that it may restate."""
 
     event: Event
     era: int
     added: dict[Key, list[Event]]
 
     def whole(self) -> Event:
-        """The snapshot with what was added."""
+        """The snapshot with the content that has arrived since."""
         return edit_messages(self.event, self._continue)
 
     def _continue(self, message: JsonObject) -> JsonObject:
@@ -71,7 +71,7 @@ class Snapshot(msgspec.Struct, gc=False, eq=False):
 
 
 class Line:
-    """What the client has open, and what waits for it to close."""
+    """The text or call that is open at the client, and the events held back until it is closed."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -92,7 +92,7 @@ class Line:
         return _OTHERS if self._open is None else _CONTENTS
 
     def take(self, event: Event) -> Iterator[Event]:
-        """What leaves when `event` comes. Raises `EventTooLarge` where too much waits."""
+        """Take `event`, and yield the events that may leave now. Raises `EventTooLarge` if too much is held back."""
         step, key = _step(event)
         if self._open is None:
             self._open, self._since = key if step == "start" else None, self._era
@@ -123,7 +123,7 @@ class Line:
             yield Event(type=_ENDS[member], **{member: id})
 
     def leave(self, *, close: bool) -> Iterator[Event]:
-        """All that waits, in order; with `close`, each behind the end of what was open before it."""
+        """Yield all that is held back, in order; with `close`, each behind the END of its predecessor."""
         while self._waiting:
             if close:
                 yield from self.close()
@@ -131,7 +131,7 @@ class Line:
             yield from self._advance()
 
     def _advance(self) -> Iterator[Event]:
-        """What may leave now: all up to something that is still open."""
+        """Yield held-back events up to a text or call that is still open."""
         while self._waiting and self._open is None:
             item = self._waiting.popleft()
             if isinstance(item, Entity):
@@ -151,7 +151,7 @@ class Line:
                 yield item
 
     def _report(self, event: Event) -> None:
-        """Report the loss where a call brings the message of a text back that goes on, and that a snapshot deletes."""
+        """Report the loss if a call recreates the message of an unfinished text that a snapshot has deleted."""
         parent = event.head.parentMessageId
         if not isinstance(parent, str) or not self._snapshots:
             return
@@ -186,7 +186,7 @@ class Line:
         entity.closed = step == "end"
 
     def _note(self, event: Event, step: str | None, key: Key, since: int) -> None:
-        """Remember what is added to what a waiting snapshot may restate."""
+        """Remember content for messages that a held-back snapshot may restate."""
         if step == "content":
             for snapshot in self._snapshots:
                 if key in snapshot.added and since <= snapshot.era:
@@ -210,9 +210,9 @@ def _text(value: Any) -> str:
 
 @handles(EVERYTHING, except_=frozenset({"RAW"}))
 async def without_interleaving(events: EventSource, context: Context) -> AsyncIterator[Event]:
-    """Hold back what comes while a text or a tool call is open, until it closes; at the latest, until the run ends.
+    """Hold back other events while a text or tool call is open, until it is closed or the run ends.
 
-    Where a run fails, what is open is closed before its RUN_ERROR. Raises `EventTooLarge` where more than
+    If the run fails, the open text or call is closed before RUN_ERROR. Raises `EventTooLarge` where more than
     `Settings.max_event_bytes` would wait.
     """
     line = Line(context)

@@ -1,7 +1,7 @@
 """Runs that pause for an answer.
 
-Before 0.0.54 a client ignores the outcome of a run: an interrupt is not shown and cannot be answered, and a cancelled run
-reads as one that succeeded.
+Clients before 0.0.54 ignore the outcome of a run: they cannot show or answer an interrupt, and a cancelled run looks
+successful.
 """
 
 from collections.abc import AsyncIterator

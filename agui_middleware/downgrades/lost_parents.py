@@ -1,7 +1,7 @@
 """Tool calls that name reasoning, an activity or a result as their parent.
 
-Such a message holds no calls, and a client gives the call a message of its own. One that has not got the message, reasoning
-before 0.0.45, activities before 0.0.41 and results before 0.0.30, gives it a message of the parent's id.
+Such messages cannot hold calls, so clients create a message of its own for the call. Clients that do not have the parent
+(reasoning before 0.0.45, activities before 0.0.41, results before 0.0.30) create a message with the parent's id instead.
 """
 
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ _FIRST_WITH: Final = {
 
 @handles(*MAKES_MESSAGES)
 async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Take `parentMessageId` off a call whose parent the client does not get."""
+    """Remove `parentMessageId` from calls whose parent the client does not get."""
     lost = [role for role, first in _FIRST_WITH.items() if context.client is not None and context.client < first]
     client_messages = ClientMessages(None)
     async for event in events:

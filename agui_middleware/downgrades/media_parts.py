@@ -1,7 +1,7 @@
 """Media as parts of their kind: `image`, `audio`, `video` and `document`.
 
-Releases 0.0.41 to 0.0.48 know one kind, `binary`, with the type and the address or data at its top level, and reject the
-others. It requires a MIME type where a part of today may leave it to its kind; then the kind is what it says.
+Releases 0.0.41 to 0.0.48 only know `binary`, with MIME type and URL or data at its top level, and reject other kinds.
+`binary` requires a MIME type, which current parts may omit; then the kind is written in its place.
 """
 
 from collections.abc import AsyncIterator

@@ -1,12 +1,10 @@
-"""Steps inside a step, and steps that overlap.
+"""Nested and overlapping steps.
 
-Up to 0.0.30 a client keeps steps under a member that no event has, so that one step is like another, and rejects a second
-one while the first is open.
+Clients up to 0.0.30 look up steps by a member that no event has, so that all steps look the same, and reject a second step
+while one is open.
 """
 
-from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Any
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
@@ -15,20 +13,21 @@ from agui_middleware.protocol.event import Event, as_id
 
 @handles("STEP_STARTED", "STEP_FINISHED")
 async def without_nested_steps(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-    """Drop the steps that begin while another one is open."""
-    open: Any = None
-    dropped: Counter[str | None] = Counter()  # by name; by None, those whose name is malformed
+    """Drop steps that begin while another one is open.
+
+    Steps that begin twice or have no name are kept: every release rejects them.
+    """
+    open: str | None = None
+    dropped: set[str] = set()
     async for event in events:
-        name = event.head.stepName
-        if event.head.type == "STEP_STARTED":
-            if open is not None:
-                context.lost("steps inside steps", "this release reads one step at a time", "0.0.34")
-                dropped[as_id(name)] += 1
-                continue
-            open = name
-        elif dropped[as_id(name)]:
-            dropped[as_id(name)] -= 1
-            continue
-        elif name == open:
-            open = None
-        yield event
+        name, starts = as_id(event.head.stepName), event.head.type == "STEP_STARTED"
+        if name is None or (starts and (name == open or name in dropped)):
+            yield event
+        elif starts and open is not None:
+            context.lost("steps inside steps", "this release reads one step at a time", "0.0.34")
+            dropped.add(name)
+        elif not starts and name in dropped:
+            dropped.remove(name)
+        else:
+            open = name if starts else None if name == open else open
+            yield event

@@ -1,13 +1,13 @@
-"""A run behind a failed one, in one stream.
+"""Runs that follow a failed run in the same stream.
 
-Before 0.0.59 a client reads nothing behind a RUN_ERROR. So a failed run that another one follows is continued by it: what
-the failed one left open is closed, and neither its RUN_ERROR nor the next RUN_STARTED is sent. RUN_FINISHED in the place
-of RUN_ERROR would be read, too, and would call a failure a success; it has to serve where the next RUN_STARTED brings
-messages in its input echo.
+Clients before 0.0.59 read nothing after RUN_ERROR. So the next run continues the failed one: what the failed run left open
+is closed, and neither its RUN_ERROR nor the next RUN_STARTED is sent. Sending RUN_FINISHED in place of RUN_ERROR would
+report a failure as a success; it is done only if the next RUN_STARTED has messages in its input echo.
 """
 
 from collections.abc import AsyncIterator, Iterator
 
+from agui_middleware.downgrades.run_bounds import may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
@@ -30,14 +30,14 @@ _OTHERS = all_but(types_about(RUN) | _CLOSERS.keys() | _MEMBERS.keys())
 
 @handles(EVERYTHING)
 async def continue_runs_after_error(events: EventSource, context: Context) -> AsyncIterator[Event]:
-    """Hold RUN_ERROR back until the next run begins, which it gives way to, or the stream ends."""
+    """Hold RUN_ERROR back until the stream ends, or drop it when the next run begins."""
     error: Event | None = None
     run = _Run()
     events.skipped = _OTHERS
     async for event in events:
         type = event.head.type
         events.skipped = () if type == "RUN_ERROR" else _OTHERS
-        if error is not None and type == "RUN_STARTED":
+        if error is not None and type == "RUN_STARTED" and may_be_dropped(event):
             error = None
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
@@ -50,7 +50,7 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
         elif error is not None:
             yield error
             error = None
-        if type == "RUN_ERROR":
+        if type == "RUN_ERROR" and may_be_dropped(event):
             error = event
         else:
             run.take(event)
@@ -60,7 +60,7 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
 
 
 class _Run:
-    """The run that goes on, and what is open in it."""
+    """The current run, and what is open in it."""
 
     __slots__ = ("_open", "begun")
 
@@ -69,7 +69,7 @@ class _Run:
         self._open: dict[tuple[str, str], str] = {}  # what would close what is open, and the member that names it
 
     def close(self, *, finish: bool) -> Iterator[Event]:
-        """The ends of what is open, and with `finish` that of the run."""
+        """Yield the END events of what is open; with `finish`, RUN_FINISHED too."""
         for (closer, id), member in reversed(self._open.items()):
             yield Event(type=closer, **{member: id})
         self._open.clear()
@@ -77,7 +77,7 @@ class _Run:
             yield Event(type="RUN_FINISHED", threadId=self.begun.get("threadId"), runId=self.begun.get("runId"))
 
     def take(self, event: Event) -> None:
-        """Follow what begins and what ends."""
+        """Track what the event opens and closes."""
         type = event.head.type
         if type in ("RUN_STARTED", "RUN_FINISHED"):
             self.begun = event if type == "RUN_STARTED" else None

@@ -1,11 +1,12 @@
 """Several runs in one stream.
 
-Before 0.0.37 a client reads one run a stream: it rejects a second RUN_STARTED, and whatever follows RUN_FINISHED. So all
-runs of a stream become one, which ends as the last one does.
+Clients before 0.0.37 read one run per stream: they reject a second RUN_STARTED and any event after RUN_FINISHED. So all runs
+of a stream are joined into one, which ends as the last run does.
 """
 
 from collections.abc import AsyncIterator
 
+from agui_middleware.downgrades.run_bounds import may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
@@ -17,17 +18,17 @@ _OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINI
 
 @handles(EVERYTHING)
 async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
-    """Hold RUN_FINISHED back until the next run begins, when both events go, or the stream ends."""
+    """Hold RUN_FINISHED back until the stream ends, or drop it together with the RUN_STARTED of the next run."""
     finished: Event | None = None
     events.skipped = _OTHERS
     async for event in events:
         events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
         if finished is not None:
             before, finished = finished, None
-            if event.head.type == "RUN_STARTED":
+            if event.head.type == "RUN_STARTED" and may_be_dropped(event):
                 continue
             yield before
-        if event.head.type == "RUN_FINISHED":
+        if event.head.type == "RUN_FINISHED" and may_be_dropped(event):
             finished = event
         else:
             yield event

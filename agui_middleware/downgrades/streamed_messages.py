@@ -1,8 +1,8 @@
 """Reasoning and activities that a snapshot leaves out.
 
-An agent that keeps no such messages cannot restate them, so 1.0.0 keeps those it has where a snapshot holds none of their
-role. Up to 0.0.45 a client deletes activities then, and up to 0.0.49 reasoning: to them the snapshot restates what the
-stream has brought. What an earlier run has brought is known only from an input echo, and else lost.
+Agents that do not store such messages cannot restate them, so 1.0.0 keeps them if a snapshot has none of their role.
+Clients up to 0.0.45 delete activities then, and clients up to 0.0.49 reasoning: for them the snapshot restates what was
+streamed. Messages of earlier requests are known only from an input echo, and lost otherwise.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -40,7 +40,7 @@ async def restate_streamed_messages(events: AsyncIterator[Event], context: Conte
 
 
 class Message(msgspec.Struct, gc=False):
-    """A message as it was last told in full, and what changed it since: texts, or ACTIVITY_DELTA events."""
+    """A message as it was last sent in full, and later changes: texts, or ACTIVITY_DELTA events."""
 
     base: JsonObject
     texts: list[str]
@@ -70,7 +70,7 @@ class Streamed:
         self._size = 0
 
     def take(self, event: Event) -> None:
-        """Learn what an event, no snapshot, says of these messages."""
+        """Apply an event that is not a snapshot."""
         type, id = event.head.type, event.head.messageId
         if type == "RUN_STARTED":
             for message in messages_of(event) or ():
@@ -86,7 +86,7 @@ class Streamed:
             self._keep({})
 
     def restated(self, snapshot: Event) -> Event:
-        """The snapshot with the messages that it leaves out. From here on it says what they are."""
+        """Return the snapshot with the messages that it leaves out, and use it as their state from now on."""
         messages = snapshot.get_list("messages")
         if messages is None:
             return snapshot
@@ -142,7 +142,7 @@ class Streamed:
         self._size = sum(message.size for message in messages.values())
 
     def _merged(self, messages: list[JsonObject | Any], kept: dict[str, Message]) -> Iterator[JsonObject | Any]:
-        """The messages of a snapshot, and each of those to keep before what came after it."""
+        """Yield the messages of a snapshot, with each kept message before its successors."""
         places = {id: place for place, id in enumerate(self._roster.roles)}
         waiting = sorted(kept, key=lambda id: places.get(id, 0), reverse=True)
         for message in messages:

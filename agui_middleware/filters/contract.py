@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.ownership import Ownership
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -20,7 +21,18 @@ class Context:
     - `max_event_bytes`: how much all filters together may hold back for the response, see `hold`.
     """
 
-    __slots__ = ("_held", "_lost", "_on_loss", "_ownership", "client", "max_event_bytes", "reader", "route", "scope")
+    __slots__ = (
+        "_earlier",
+        "_held",
+        "_lost",
+        "_on_loss",
+        "_ownership",
+        "client",
+        "max_event_bytes",
+        "reader",
+        "route",
+        "scope",
+    )
 
     def __init__(
         self,
@@ -39,7 +51,8 @@ class Context:
         self._on_loss = on_loss
         self._lost: set[str] = set()
         self._held = 0
-        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`
+        self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has
+        self._earlier: Owned | None = None  # what subagents have opened in earlier responses of the thread
 
     def lost(self, feature: str, reason: str, fixed_in: str | None = None) -> None:
         """Report that something was removed that the client would have shown: once a response and feature.

@@ -5,9 +5,10 @@ event is about. The run's own events have to leave whoever sent them, or no clie
 subagent has tagged, only the members leave that a client needs.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
 from agui_middleware.protocol.event_kind import Carries
@@ -124,7 +125,7 @@ def strip_hidden(event: Event, owners: Ownership) -> Event:
             return edit_object(event, "outcome", lambda outcome: _visible_calls(outcome, owners))
         case Carries.MESSAGES:
             _require_messages(event)
-            return edit_messages(event, lambda message: None if owners.owns_message(message) else message)
+            return edit_messages(event, lambda message: _visible_message(message, owners))
         case Carries.ECHO:
             echo = event.get_object("input")
             _require(echo is not None or event.get("input") is None, "the input echo is no object")
@@ -145,11 +146,18 @@ def _require(searchable: bool, otherwise: str) -> None:
         raise MalformedEvent(otherwise)
 
 
+def _visible_message(message: JsonObject, owners: Ownership) -> JsonObject | None:
+    """A snapshot decides whose a call is, but for those of earlier responses."""
+    return None if owners.owns_message(message) else _without_calls(message, owners.owns_earlier_call)
+
+
 def _visible_echo(message: JsonObject, owners: Ownership) -> JsonObject | None:
     """An echo decides nothing: a call that it puts into a parent's message is still the subagent's that made it."""
-    if owners.owns_echoed(message):
-        return None
-    edited = edit_elements(message, "toolCalls", lambda call: None if owners.owns_call(call.get("id")) else call)
+    return None if owners.owns_echoed(message) else _without_calls(message, owners.owns_call)
+
+
+def _without_calls(message: JsonObject, is_owned: Callable[[Any], bool]) -> JsonObject | None:
+    edited = edit_elements(message, "toolCalls", lambda call: None if is_owned(call.get("id")) else call)
     if edited is message or edited.get("toolCalls"):
         return edited
     return edited.without("toolCalls") if edited.get("content") else None

@@ -6,11 +6,11 @@ and in TOML, `filters = [{ use = "agui_middleware.filters.repair_also:repair_als
 repaired by default, for the reason that `repair` gives: each fault is chosen by name, and all that is done is reported.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from typing import Any, Final
 
 from agui_middleware.filters.contract import Context, Filter
-from agui_middleware.filters.declared import handles
+from agui_middleware.filters.declared import GeneratorFilter
 from agui_middleware.filters.factory import filter_factory
 from agui_middleware.protocol.event import UNSET, Event, as_id
 
@@ -46,14 +46,21 @@ def repair_also(faults: Collection[str] = FAULTS) -> Filter:
         raise ValueError(f"faults are {', '.join(FAULTS)}, not {', '.join(sorted(unknown))}")
     chosen = frozenset(faults)
 
-    @handles(*_TYPES)
     async def repaired(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
         order = _Order(chosen, context)
         async for event in events:
             for output in order.take(event):
                 yield output
 
-    return repaired
+    return RepairAlso(repaired, chosen)
+
+
+class RepairAlso(GeneratorFilter):
+    """What `repair_also` returns: it repairs `faults`."""
+
+    def __init__(self, make: Callable[..., Any], faults: frozenset[str]) -> None:
+        super().__init__(make, _TYPES, frozenset())
+        self.faults: frozenset[str] = faults
 
 
 class _Order:

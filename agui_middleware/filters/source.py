@@ -13,9 +13,10 @@ from collections.abc import Collection, Coroutine, Generator
 from types import coroutine
 from typing import Any, Final
 
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.event import Event
 
-logger: logging.Logger = logging.getLogger("agui_middleware.filter")
+process_log: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.filter"))
 
 PARKED: Final = object()
 """What a parked source yields, where the event loop would expect a future."""
@@ -67,10 +68,15 @@ async def close_outputs(outputs: object) -> None:
 
 
 def report_late_yield() -> None:
-    """Log that a filter yielded where nobody reads any more."""
-    logger.error("a filter yielded while it was being closed; what it yielded is lost")
+    """Log that a filter yielded while it was being closed."""
+    process_log.log("late yield", logging.ERROR, "a filter yielded while it was being closed; what it yielded is lost")
 
 
 def report_endless_filter() -> None:
     """Log that a filter cannot be closed."""
-    logger.error("a filter caught GeneratorExit and went on reading; it is abandoned")
+    process_log.log("endless", logging.ERROR, "a filter caught GeneratorExit and went on reading; it is abandoned")
+
+
+def report_failed_close(error: Exception) -> None:
+    """Log that a filter raised while it was being closed."""
+    process_log.log(type(error).__name__, logging.ERROR, "a filter raised while it was being closed", exception=error)

@@ -88,7 +88,7 @@ def inline(_: Context) -> Step:
 @per_event(EVERYTHING)
 def track_ownership(context: Context) -> Step:
     """Record ownership before the route's own filters can drop the events that establish it, where `hidden` follows them."""
-    owners, chunks = Ownership(), Chunks()
+    owners, chunks = Ownership(earlier=context._earlier), Chunks()
     context._ownership = owners
 
     def track(event: Event) -> Event:
@@ -105,7 +105,8 @@ def track_ownership(context: Context) -> Step:
 @per_event(EVERYTHING)
 def hidden(context: Context) -> Step:
     """`SubagentVisibility.HIDDEN`."""
-    owners, chunks = Ownership(context._ownership), Chunks()
+    owners, chunks = Ownership(context._ownership, context._earlier), Chunks()
+    context._ownership = owners  # a response's own, for what is kept of it
 
     def show(event: Event) -> Event | None:
         type = event.head.type

@@ -61,11 +61,16 @@ def upgrade(body: bytes, client: ClientVersion | Reader | None) -> bytes:
     with the strings `threadId` and `runId` and the list `messages`. All that is not upgraded keeps its bytes.
     """
     try:
-        posted = before = Posted.read(body)
-        if posted is None:
-            return body
-        for step in upgrades_for(client):
-            posted = step(posted)
+        before = Posted.read(body)
+        after = None if before is None else upgraded(before, client)
     except MalformedEvent:
         return body
-    return body if posted is before or not posted.is_run_input else posted.raw
+    return body if after is None or after is before else after.raw
+
+
+def upgraded(posted: Posted, client: ClientVersion | Reader | None) -> Posted:
+    """The same of an input that was read; the very same object where nothing changes. Raises `MalformedEvent`."""
+    before = posted
+    for step in upgrades_for(client):
+        posted = step(posted)
+    return posted if posted.is_run_input else before

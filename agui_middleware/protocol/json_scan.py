@@ -1,9 +1,9 @@
-"""JSON that every client reads and msgspec refuses: lone surrogate escapes and nesting past the recursion limit.
+"""JSON that every client reads and msgspec rejects: lone surrogate escapes, and nesting past the recursion limit.
 
-A token cut between the halves of an emoji leaves `"\\ud83d"` in a delta; `JSON.parse` takes it and msgspec does not. Both
-cases are rare, so this module trades speed for tolerance: it finds where the members of one object, or the elements of one
-array, begin and end, and leaves them as bytes. It refuses what `JSON.parse` refuses, NaN and Infinity included; past the
-recursion limit only the balance of brackets is checked.
+A token cut between the halves of an emoji leaves `"\\ud83d"` in a delta; `JSON.parse` accepts it and msgspec does not. Both
+cases are rare, so this module trades speed for tolerance: it finds the bounds of the members of one object, or of the
+elements of one array, and keeps them as bytes. It rejects what `JSON.parse` rejects, NaN and Infinity included; past the
+recursion limit it only checks that brackets are balanced.
 """
 
 import json
@@ -32,9 +32,9 @@ def elements(data: bytes) -> list[bytes]:
 
 
 def loads(data: bytes) -> Any:
-    """Decode one value. Invalid UTF-8 reads as U+FFFD, as a browser's decoder has it.
+    """Decode one value. Invalid UTF-8 becomes U+FFFD, as in a browser.
 
-    Raises `ValueError` where it is malformed, `RecursionError` where it is nested past the interpreter's limit.
+    Raises `ValueError` if it is malformed, `RecursionError` if it is nested past the interpreter's limit.
     """
     return json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse)
 

@@ -7,12 +7,14 @@ grows with the entities that a stream has opened, not with its events.
 """
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, Final
 
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
 from agui_middleware.protocol.event_kind import RUN, STEP, THINKING, THINKING_SPAN, Action, Carries, Owner
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, types_that
 from agui_middleware.protocol.messages import calls_of, messages_of
+from agui_middleware.protocol.owned import Owned
 
 # They name no entity: see `Thinking`.
 _THINKING: Final = types_that(lambda kind: kind.about in (THINKING, THINKING_SPAN) and kind.owner is not Owner.SUBAGENT)
@@ -113,18 +115,22 @@ class Ownership:
     and its snapshots, belongs to no subagent, whatever its tag says.
 
     `before`: the ownership recorded before the route's own filters, which may drop the events that establish it.
+    `earlier`: what subagents have opened in earlier responses of the thread. It stays theirs, in snapshots that have lost
+    the tags too, until this response opens the same id again: many agents count from one in each run.
     """
 
-    __slots__ = ("_before", "_open", "_owner", "_steps", "_thinking")
+    __slots__ = ("_before", "_earlier", "_named", "_open", "_owner", "_steps", "_thinking")
 
-    def __init__(self, before: "Ownership | None" = None) -> None:
+    def __init__(self, before: "Ownership | None" = None, earlier: Owned | None = None) -> None:
         self._before = before
+        self._earlier: Owned = before._earlier if before is not None else earlier or Owned()
         # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
         # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
         self._owner: dict[str, dict[Any, bool]] = {bucket: {} for bucket, _ in _ENTITY.values()}
         # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
         # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
         self._open: dict[tuple[str, Any], bool | None] = {}
+        self._named: set[Any] = set()  # messages of which nothing is known but that a subagent's call names them
         self._steps = Steps()
         self._thinking = Thinking()
 
@@ -149,17 +155,21 @@ class Ownership:
     def owns_message(self, message: JsonObject) -> bool:
         """Whether a message of a snapshot is a subagent's; a tool message goes where its call went."""
         call = self._known("call", as_id(message.get("toolCallId"))) if message.get("role") == "tool" else None
-        return tagged(message.get("subagentRunId", UNSET)) if call is None else call
+        if call is not None:
+            return call
+        return tagged(message.get("subagentRunId", UNSET)) or self._is_earlier(*_named(message))
 
     def owns_echoed(self, message: JsonObject) -> bool:
         """Whether a message of an input echo is a subagent's: also where it has lost its tag on the way."""
-        role = as_id(message.get("role"))
-        kind = role if role in ("reasoning", "activity") else "message"
-        return self.owns_message(message) or (role != "tool" and self._owns(kind, as_id(message.get("id"))))
+        return self.owns_message(message) or (message.get("role") != "tool" and self._owns(*_named(message)))
 
     def owns_call(self, id: Any) -> bool:
         """Whether a subagent asked for the tool call `id`."""
         return self._owns("call", as_id(id))
+
+    def owns_earlier_call(self, id: Any) -> bool:
+        """Whether a subagent asked for a tool call in an earlier response; no snapshot makes it another's."""
+        return self._is_earlier("call", as_id(id))
 
     def reread(self, event: Event) -> None:
         """Learn who owns what from the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's input echo.
@@ -174,22 +184,50 @@ class Ownership:
         for message in messages:  # calls first: they decide whose the tool messages are
             mine = foreign or owns(message)
             for call in calls_of(message):
-                self._learn("call", call.get("id"), mine, decides)
+                self._learn("call", call.get("id"), mine or self.owns_earlier_call(call.get("id")), decides)
         for message in messages:
             mine, role = foreign or owns(message), message.get("role")
             self._learn("message", message.get("id"), mine, decides)
             if role in ("reasoning", "activity"):
                 self._learn(role, message.get("id"), mine, decides)
 
+    def owned(self, posted: Collection[str] = ()) -> Owned:
+        """What was opened in this response, with what `before` has recorded: for the responses to come.
+
+        `posted`: the ids of the messages that the client has posted. One that a subagent's call names stays the client's.
+        """
+        before = Owned() if self._before is None else self._before.owned(posted)
+        opened = {
+            (kind, id): owned
+            for kind, owners in self._owner.items()
+            for id, owned in owners.items()
+            if isinstance(id, str) and (owned or (kind, id) in self._earlier)
+            if not (kind == "message" and id in self._named and id in posted)
+        }
+        # The message that a call makes where it names none, or one that cannot hold it.
+        calls = [id for (kind, id), owned in opened.items() if kind == "call" and owned]
+        opened |= {("message", id): True for id in calls if self._known_here("message", id) is not False}
+        return before.merged(Owned(opened))
+
     def _known(self, kind: str, id: Any) -> bool | None:
         known = self._owner[kind].get(id)
-        return self._before._known(kind, id) if known is None and self._before is not None else known
+        if known is None:  # else two calls less for each token
+            known = self._known_here(kind, id)
+            return True if known is None and (kind, id) in self._earlier else known
+        return known
+
+    def _known_here(self, kind: str, id: Any) -> bool | None:
+        known = self._owner[kind].get(id)
+        return self._before._known_here(kind, id) if known is None and self._before is not None else known
+
+    def _is_earlier(self, kind: str, id: Any) -> bool:
+        return (kind, id) in self._earlier and self._known_here(kind, id) is not False
 
     def _owns(self, kind: str, id: Any) -> bool:
         return self._known(kind, id) is True
 
     def _assign(self, kind: str, id: Any, owned: bool) -> None:
-        if owned or kind in _REMEMBERED:
+        if owned or kind in _REMEMBERED or (kind, id) in self._earlier:
             self._owner[kind][id] = owned
         else:
             self._owner[kind].pop(id, None)
@@ -204,7 +242,7 @@ class Ownership:
         head = event.head
         if id is None and head.type in _CHUNKS and head.messageId is head.toolCallId is UNSET:
             return mine  # a chunk that continues something unknown
-        known = self._known(kind, id)
+        known = self._known_here(kind, id)
         owned = mine or known is True
         if kind == "call" and known is None:
             # A call belongs to the message that it names. Without a name it makes one under the call's own id.
@@ -212,9 +250,12 @@ class Ownership:
             owned = owned or self._owns("message", message)
             if self._known("message", message) is None:
                 self._assign("message", message, owned)
+                self._named.add(message)
         if kind == "activity" and known is not None:
             # One that replaces takes the activity over, with or without a tag; `replace: false` only adds to it.
             owned = known if event.get("replace") is False else mine
+        if kind == "message":
+            self._named.discard(id)
         self._assign(kind, id, owned)
         if head.type in _OPENS:
             self._open.setdefault((kind, id), None)
@@ -259,3 +300,9 @@ class Ownership:
             return False
         ids = set(map(as_id, (head.messageId, head.toolCallId, head.entityId, head.parentMessageId))) - {None}
         return any(self._owns(kind, id) for kind in self._owner for id in ids)
+
+
+def _named(message: JsonObject) -> tuple[str, str | None]:
+    """The bucket and the id of a message."""
+    role = as_id(message.get("role"))
+    return role if role in ("reasoning", "activity") else "message", as_id(message.get("id"))

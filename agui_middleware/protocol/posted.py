@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from agui_middleware.protocol.event import as_id
-from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject
+from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent
 from agui_middleware.protocol.messages import calls_of
 
 
@@ -69,11 +69,7 @@ class Posted:
             raws = []
         if raws is None:
             return None
-        try:
-            heads = _decode_heads(body).messages
-        except UNDECODABLE:
-            heads = [head_of(bytes(raw)) for raw in raws]
-        return cls(input, list(zip(heads, raws, strict=True)))
+        return cls(input, _with_heads(body, raws))
 
     @property
     def raw(self) -> bytes:
@@ -109,6 +105,24 @@ class Posted:
             after.append(edited(raw, edit, head) if may_change else (head, raw))
         changed = any(new[1] is not old[1] for new, old in zip(after, self.messages, strict=True))
         return self.with_messages(after) if changed else self
+
+
+def messages_in(holder: JsonObject) -> Messages:
+    """The messages in the list `messages` of an object, such as a MESSAGES_SNAPSHOT or an input echo; none if it is none."""
+    try:
+        raw = holder.raw
+        raws = JsonObject.of(raw).get_raw_list("messages")
+        return _with_heads(raw, raws) if raws else []
+    except MalformedEvent:
+        return []
+
+
+def _with_heads(holder: bytes, raws: list[Raw]) -> Messages:
+    try:
+        heads = _decode_heads(holder).messages
+    except UNDECODABLE:
+        heads = [head_of(bytes(raw)) for raw in raws]
+    return list(zip(heads, raws, strict=True))
 
 
 def edited(raw: Raw, edit: Edit, head: MessageHead) -> tuple[MessageHead, Raw]:

@@ -1,5 +1,6 @@
 """The proxy: configuration, and for each request an exchange with the upstream."""
 
+import logging
 import ssl
 from types import TracebackType
 from typing import Self
@@ -7,6 +8,7 @@ from typing import Self
 import httpx
 from starlette.types import Receive, Scope, Send
 
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.proxy.connections import Connections, one_connection
 from agui_middleware.proxy.forwarded_headers import CHUNKED, Headers, for_upstream, framing
 from agui_middleware.proxy.forwarding import ClientLeft, RequestBody, answer, forward
@@ -54,6 +56,7 @@ class Proxy:
         self._timeout = timeout.as_dict()
         # Made once for all connections, and without certificates where there is nothing to vouch for: they take their time.
         context = ssl_context or httpx.create_ssl_context(self._upstream.url.scheme == "https", trust_env=False)
+        self._log = RateLimitedLog(logging.getLogger("agui_middleware"))
         self._transport = transport or Connections(lambda: one_connection(context))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +86,7 @@ class Proxy:
             scope["method"], self._upstream.url, headers=headers, stream=body, extensions=extensions
         )
         redirects = Redirects(self._upstream.url, scope.get("root_path", ""))
-        await forward(self._transport, request, body, send, redirects)
+        await forward(self._transport, request, body, send, redirects, self._log)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

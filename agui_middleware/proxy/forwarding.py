@@ -8,13 +8,12 @@ import anyio
 import httpx
 from starlette.types import Message, Receive, Send
 
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.proxy.forwarded_headers import end_to_end
 from agui_middleware.proxy.redirects import Redirects
 
 # RFC 9110 §15: what has another status is not a response that a client understands.
 LAST_STATUS: Final = 599
-
-logger: logging.Logger = logging.getLogger("agui_middleware")
 
 
 class UpstreamAborted(Exception):
@@ -71,7 +70,12 @@ class RequestBody(httpx.AsyncByteStream):
 
 
 async def forward(
-    transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send, redirects: Redirects
+    transport: httpx.AsyncBaseTransport,
+    request: httpx.Request,
+    body: RequestBody,
+    send: Send,
+    redirects: Redirects,
+    log: RateLimitedLog,
 ) -> None:
     """Send the request, and pass the response on as it comes. Raises `UpstreamAborted`, and what `send` raises."""
     failure: Exception | None = None
@@ -83,7 +87,7 @@ async def forward(
 
         tasks.start_soon(leave_with_the_client)
         try:
-            await _relay(transport, request, body, send, redirects)
+            await _relay(transport, request, body, send, redirects, log)
         except Exception as error:  # alone, and not in the group that a task group would make of it
             failure = error
         tasks.cancel_scope.cancel()
@@ -92,7 +96,12 @@ async def forward(
 
 
 async def _relay(
-    transport: httpx.AsyncBaseTransport, request: httpx.Request, body: RequestBody, send: Send, redirects: Redirects
+    transport: httpx.AsyncBaseTransport,
+    request: httpx.Request,
+    body: RequestBody,
+    send: Send,
+    redirects: Redirects,
+    log: RateLimitedLog,
 ) -> None:
     try:
         response = await transport.handle_async_request(request)
@@ -100,16 +109,17 @@ async def _relay(
         return
     except httpx.TransportError as error:
         body.over.set()
-        await _refuse(request, error, send)
+        await _refuse(request, error, send, log)
         return
     body.over.set()
     try:
         if response.status_code > LAST_STATUS:
-            await _refuse(request, httpx.RemoteProtocolError(f"status {response.status_code}"), send)
+            await _refuse(request, httpx.RemoteProtocolError(f"status {response.status_code}"), send, log)
             return
         await _pass_on(response, send, redirects)
     except httpx.TransportError as error:
-        logger.error("the upstream broke off a response to %s: %s", _name(request), _describe(error))
+        key = ("broken off", type(error))
+        log.log(key, logging.ERROR, "the upstream broke off a response to %s: %s", _name(request), _describe(error))
         raise UpstreamAborted(_describe(error)) from None
     finally:
         with anyio.CancelScope(shield=True):
@@ -129,10 +139,11 @@ async def _pass_on(response: httpx.Response, send: Send, redirects: Redirects) -
         await send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-async def _refuse(request: httpx.Request, error: httpx.TransportError, send: Send) -> None:
+async def _refuse(request: httpx.Request, error: httpx.TransportError, send: Send, log: RateLimitedLog) -> None:
     """Say what failed, but not where: that is for the log."""
     status, text = next((status, text) for kind, status, text in _ANSWERS if isinstance(error, kind))
-    logger.error("no response to %s, answered with %s: %s", _name(request), status, _describe(error))
+    message = "no response to %s, answered with %s: %s"
+    log.log(("refused", type(error)), logging.ERROR, message, _name(request), status, _describe(error))
     await answer(status, text, send)
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.pumps import Pumps
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
+from agui_middleware.stream.witnessed import Options, Witness, WitnessedRewriter
 
 Write = Callable[[bytes], Awaitable[None]]
 
@@ -17,7 +18,8 @@ class AsyncRewriter:
     """Runs the filters of a plan that may await in front of a `Rewriter`, and hands what leaves to `write`.
 
     `start`, any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise what
-    `write` raises, and else what the same methods of `Rewriter` do. Options as there.
+    `write` raises, and else what the same methods of `Rewriter` do. Options as there; `witness` is told what comes and what
+    leaves.
     """
 
     def __init__(
@@ -30,8 +32,13 @@ class AsyncRewriter:
         sniff: bool = False,
         verify: bool = False,
         log: RateLimitedLog | None = None,
+        witness: Witness | None = None,
     ) -> None:
-        self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, sniff=sniff, verify=verify, log=log)
+        options = Options(sniff=sniff, verify=verify, log=log)
+        if witness is None:
+            self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, **options)
+        else:
+            self.rewriter = WitnessedRewriter(plan, context, max_event_bytes, witness, **options)
         self._write = write
         filters = plan.composition.awaiting
         self._pumps = Pumps(filters, context, self.rewriter.chain, self._flush) if filters else None

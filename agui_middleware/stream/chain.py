@@ -1,6 +1,5 @@
 """The declared filters of one response in a row, driven synchronously."""
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,12 +7,10 @@ from typing import Any
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Running, Step
-from agui_middleware.filters.source import EventSource
+from agui_middleware.filters.source import EventSource, report_failed_close
 from agui_middleware.filters.stage import Stage
 from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
-
-logger: logging.Logger = logging.getLogger("agui_middleware.filter")
 
 _SKIPS_NOTHING = EventSource()
 
@@ -111,8 +108,8 @@ class Chain:
             if running is not None:
                 try:
                     running.close()
-                except Exception:
-                    logger.exception("a filter raised while it was being closed")
+                except Exception as error:
+                    report_failed_close(error)
 
     def _start(self, index: int) -> Step:
         running = self._filters[index].start(self._context, partial(self._deliver, index + 1))

@@ -1,18 +1,15 @@
 """The filters of one response that may await, each on a pump, in front of the chain of declared ones."""
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
 from agui_middleware.filters.contract import Context, Filter
-from agui_middleware.filters.source import EventSource
+from agui_middleware.filters.source import EventSource, report_failed_close
 from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
 from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.pump import Pump
-
-logger: logging.Logger = logging.getLogger("agui_middleware.filter")
 
 
 class Pumps:
@@ -69,8 +66,8 @@ class Pumps:
         for pump in self._pumps:
             try:
                 await pump.close()
-            except Exception:
-                logger.exception("a filter raised while it was being closed")
+            except Exception as error:
+                report_failed_close(error)
             except BaseException as error:
                 stopped = error
         if stopped is not None:

@@ -3,8 +3,8 @@
 import logging
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.config.rate_limited_log import RateLimitedLog
 from agui_middleware.filters.contract import Context
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_types import EventType

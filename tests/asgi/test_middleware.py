@@ -155,7 +155,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: dict[str, Any], 
 
 
 def test_the_options_of_one_route_are_those_of_a_route_that_do_not_choose_requests() -> None:
-    assert RouteOptions.__annotations__.keys() == Route.model_fields.keys() - {"path", "methods", "enabled"}
+    assert RouteOptions.__annotations__.keys() == Route.model_fields.keys() - {"path", "methods", "enabled", "history"}
 
 
 def test_a_wrong_option_names_the_field_and_what_it_allows() -> None:

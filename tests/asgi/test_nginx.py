@@ -1,4 +1,7 @@
-"""A silent run behind nginx, which cuts streams that are idle. Of all tests this one takes its seconds from nginx."""
+"""A silent run behind nginx, which cuts streams that are idle. Of all tests this one takes its seconds from nginx.
+
+With `--hypothesis-profile=thorough` nginx waits 2 s for a run that is silent for 10 s, instead of 1 s and 3 s.
+"""
 
 import shutil
 import socket
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import settings
 
 from agui_middleware.testing import encode_events
 from tests.clients.fixtures import unavailable
@@ -17,6 +21,9 @@ from tests.notation import stream
 from tests.proxy.commands import command
 
 FIRST, *REST = [encode_events([event]) for event in stream("RS r; TS m; TC m x; TE m; RF r")]
+
+THOROUGH = settings.get_current_profile_name() == "thorough"
+PATIENCE, SILENCE = (2, 10) if THOROUGH else (1, 3)
 
 CONF = """
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;
@@ -27,7 +34,7 @@ http {{
     uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
     server {{
         listen 127.0.0.1:{port};
-        location / {{ proxy_pass {upstream}; proxy_http_version 1.1; proxy_buffering off; proxy_read_timeout 1s; }}
+        location / {{ proxy_pass {upstream}; proxy_http_version 1.1; proxy_buffering off; proxy_read_timeout {patience}s; }}
     }}
 }}
 """
@@ -39,7 +46,7 @@ async def app(scope, receive, send):
     headers = [(b"content-type", b"text/event-stream")]
     await send({{"type": "http.response.start", "status": 200, "headers": headers}})
     await send({{"type": "http.response.body", "body": {FIRST!r}, "more_body": True}})
-    await anyio.sleep(3)
+    await anyio.sleep({SILENCE})
     await send({{"type": "http.response.body", "body": {b"".join(REST)!r}}})
 """
 
@@ -53,7 +60,7 @@ def nginx(upstream: str, folder: Path) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     conf = folder / "nginx.conf"
-    conf.write_text(CONF.format(folder=folder, port=port, upstream=upstream))
+    conf.write_text(CONF.format(folder=folder, patience=PATIENCE, port=port, upstream=upstream))
     with subprocess.Popen([program, "-c", conf, "-p", folder, "-e", folder / "error.log"]) as process:
         try:
             for _ in range(200):
@@ -67,12 +74,11 @@ def nginx(upstream: str, folder: Path) -> Iterator[str]:
             process.wait()
 
 
-@pytest.mark.parametrize("seconds", ["0", "0.4"])
+@pytest.mark.parametrize("seconds", ["0", str(0.4 * PATIENCE)])
 def test_a_silent_run_arrives_whole_where_it_is_kept_alive(tmp_path: Path, seconds: str) -> None:
     (tmp_path / "silent.py").write_text(APP)
-    settings = {"AGUI_KEEP_ALIVE": seconds, "AGUI_MIDDLEWARE_KEEP_ALIVE": seconds}
     with (
-        command("serve", "silent:app", folder=tmp_path, **settings) as url,
+        command("serve", "silent:app", folder=tmp_path, AGUI_MIDDLEWARE_KEEP_ALIVE=seconds) as url,
         nginx(url, tmp_path) as front,
         httpx.Client(timeout=60, trust_env=False, verify=False) as http,
     ):

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
 from agui_middleware.asgi.posted_input import PostedInput
+from agui_middleware.history.upgrade import upgrade
 from agui_middleware.testing import encode_events
 from tests.asgi.test_server import http, serving
 from tests.notation import stream
@@ -73,6 +74,10 @@ async def given(exchange: Exchange, settings: Settings | None = None) -> Agent:
     agent = Agent()
     await exchange.run(AGUIMiddleware(agent, settings))
     return agent
+
+
+async def upgraded(body: bytes) -> bytes:
+    return upgrade(body, ClientVersion(0, 0, 58))
 
 
 def same(body: bytes, other: bytes) -> bool:
@@ -149,7 +154,7 @@ async def test_a_body_over_the_limit_is_not_read_further_ahead() -> None:
         read.append(b"x" * 10)
         return {"type": "http.request", "body": read[-1], "more_body": True}
 
-    incoming = PostedInput({"headers": []}, receive, 25, lambda: ClientVersion(0, 0, 58))
+    incoming = PostedInput({"headers": []}, receive, 25, upgraded)
     await incoming.read()
     assert len(read) == 3
     for count in (3, 3, 3, 4):
@@ -226,7 +231,7 @@ async def test_messages_without_a_body_and_with_other_bytes() -> None:
     async def receive() -> Message:
         return messages.pop(0)
 
-    incoming = PostedInput({"headers": []}, receive, 10_000, lambda: ClientVersion(0, 0, 58))
+    incoming = PostedInput({"headers": []}, receive, 10_000, upgraded)
     await incoming.read()
     assert same((await incoming.receive())["body"], MEDIA)
 
@@ -245,7 +250,7 @@ async def test_a_cancelled_read_goes_on_where_it_was() -> None:
         return messages.pop(0)
 
     scope = {"headers": [(b"expect", b"100-continue")]}
-    incoming = PostedInput(scope, receive, 10_000, lambda: ClientVersion(0, 0, 58))
+    incoming = PostedInput(scope, receive, 10_000, upgraded)
     await incoming.read()
     task = asyncio.create_task(incoming.receive())
     await anyio.wait_all_tasks_blocked()

@@ -1,4 +1,5 @@
-"""What upgrading a posted conversation of 200 messages costs, in decodes and encodes of its body with msgspec.
+"""What the way in costs: upgrading a posted conversation of 200 messages, in decodes and encodes of its body with msgspec,
+and keeping what a response could not give, in decodes and encodes of its events.
 
 python -m tests.benchmarks.way_in
 """
@@ -9,8 +10,16 @@ from typing import Any
 
 import msgspec
 
-from agui_middleware import ClientVersion
+from agui_middleware import ClientVersion, Context
+from agui_middleware.config.plan import Plan, make_plan
+from agui_middleware.filters.tools import deny_tools
+from agui_middleware.history.capture import Capture
+from agui_middleware.history.echo import Echo
+from agui_middleware.history.record import Kept
 from agui_middleware.history.upgrade import upgrade
+from agui_middleware.protocol.posted import Posted
+from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.witnessed import Options, Witness, WitnessedRewriter
 
 CLIENTS = ("0.0.59", "0.0.53", "0.0.43")
 KINDS = ("nothing to change", "50 images", "50 images and 50 results out of place")
@@ -47,5 +56,57 @@ def main() -> None:
             print(f"{kind:40}{client:8}{cost * 1e6:8.0f} us{cost / floor:8.1f} decodes and encodes")
 
 
+def _token(subagent: bool) -> bytes:
+    event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "message-1", "delta": "a token"}
+    tag = {"subagentRunId": "subagent-run-1"} if subagent else {}
+    return b"data: %b\n\n" % msgspec.json.encode({**event, **tag, "timestamp": 1760000000000})
+
+
+def _stream(subagent: bool, tokens: int) -> list[bytes]:
+    start = {"type": "TEXT_MESSAGE_START", "messageId": "message-1", "role": "assistant"}
+    tag = {"subagentRunId": "subagent-run-1"} if subagent else {}
+    frames = [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, {**start, **tag}]
+    return [b"data: %b\n\n" % msgspec.json.encode(frame) for frame in frames] + [_token(subagent)] * tokens
+
+
+def _witnessed(plan: Plan, context: Context) -> tuple[WitnessedRewriter, Capture]:
+    posted = Posted.read(b'{"threadId":"t","runId":"r","messages":[]}')
+    assert posted is not None
+    capture = Capture(posted, posted, None, plan.client, 1024 * 1024)
+    options = Options(sniff=False, verify=False, log=None)
+    witness = Witness(capture, Echo(posted, posted).as_posted)
+    return WitnessedRewriter(plan, context, 10**7, witness, **options), capture
+
+
+def keeping(tokens: int = 2000) -> None:
+    """The cost of a token, with what is kept and without; then what is kept of a response of so many."""
+    for name, plan, subagent in (
+        ("inline, the parent's", make_plan(ClientVersion.parse("0.0.58")), False),
+        ("inline, a subagent's", make_plan(ClientVersion.parse("0.0.58")), True),
+        ("hidden, the parent's", make_plan(None, "hidden"), False),
+        ("hidden, a subagent's", make_plan(None, "hidden"), True),
+        ("0.0.36, the parent's", make_plan(ClientVersion.parse("0.0.36")), False),
+        ("deny_tools, 1.0.0", make_plan(ClientVersion.parse("1.0.0"), filters=[deny_tools(["delete"])]), False),
+    ):
+        frames = _stream(subagent, tokens)
+
+        def run(rewriter: Rewriter, frames: list[bytes] = frames) -> None:
+            for frame in frames:
+                rewriter.feed(frame)
+            rewriter.close()
+
+        floor = best(lambda subagent=subagent: msgspec.json.encode(msgspec.json.decode(_token(subagent)[6:-2])))
+        without = min(timeit.repeat(lambda: run(Rewriter(plan, Context(plan.client), 10**7)), number=1, repeat=15))  # noqa: B023
+        kept = min(timeit.repeat(lambda: run(_witnessed(plan, Context(plan.client))[0]), number=1, repeat=15))  # noqa: B023
+        rewriter, capture = _witnessed(plan, Context(plan.client))
+        run(rewriter)
+        record = capture.finish() or Kept()
+        print(
+            f"{name:24}{without / tokens * 1e6:8.2f} us a token, {kept / tokens * 1e6:6.2f} kept: "
+            f"{(kept - without) / tokens / floor:6.2f} floors; {len(record.to_bytes()):8} bytes of {tokens} tokens"
+        )
+
+
 if __name__ == "__main__":
     main()
+    keeping()

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from agui_middleware.checking.causes import REPAIR
 from agui_middleware.cli import cli
+from agui_middleware.filters.producer_faults import REPAIR
 from agui_middleware.testing import encode_events
 from tests.notation import stream
 
@@ -164,3 +164,10 @@ class TestOtherSdks:
 
     def test_a_release_has_no_reader(self) -> None:
         assert json.loads(text("0.0.58", PLAIN, "--json"))["reader"] is None
+
+
+def test_what_a_client_drops_without_an_error_is_said_though_it_reads_the_stream() -> None:
+    dropped = encode_events(stream("RS r; GS g; GC g hm; GE g; SNAP h:reasoning; RF r"))
+    result = invoke("--client", "1.0.0", stream=dropped)
+    assert result.exit_code == 0
+    assert "Without an error, the client loses something:\n  dropped-reasoning: " in result.output

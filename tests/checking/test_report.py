@@ -241,6 +241,14 @@ async def test_a_snapshot_that_drops_reasoning_is_named(snapshot: str, release: 
     assert ("dropped-reasoning" in [cause.name for cause in report.causes]) == dropped
 
 
+async def test_reasoning_that_is_dropped_without_an_error_is_named_in_a_stream_that_is_read() -> None:
+    report = await report_on("RS r; GS g; GC g hm; GE g; SNAP h:reasoning; RF r", "1.0.0")
+    assert (report.verdict, report.helped) == (Verdict.READ, None)
+    assert [cause.name for cause in report.causes] == ["dropped-reasoning"]
+    kept = await report_on("RS r; GS g; GC g hm; GE g; SNAP g:reasoning; RF r", "1.0.0")
+    assert (kept.verdict, kept.causes) == (Verdict.READ, [])
+
+
 @pytest.mark.parametrize(
     ("recording", "release", "cause"),
     [

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.robustness.exchange import Exchange
 
 SETTINGS = '[[routes]]\npath = "/public"\nvisibility = "hidden"\n'
 TAGGED = encode_events(stream("RS r; SUB+ s; TS n @s; TC n psst @s; TE n @s; SUB- s; RF r"))
+FIRST, REST = encode_events(stream("RS r")), encode_events(stream("TS m; TC m x; TE m; RF r"))
 HIDDEN = encode_events(stream("RS r; RF r"))
 APP = f"""
 from starlette.applications import Starlette
@@ -232,3 +234,72 @@ async def test_an_upstream_that_breaks_off_leaves_no_traceback(served: list[dict
         exchange = await Exchange().run(served[0]["app"])
     assert exchange.body == TAGGED
     assert not exchange.complete
+
+
+# Silence. The agent goes on once the client has read two comments, so that nothing waits for a time of its own.
+
+KEPT_ALIVE = 'keep_alive = 0\n[[routes]]\npath = "/public"\nkeep_alive = 0.1\n'
+COMMENTS = b":\n\n" * 2
+SILENT_APP = f"""
+import anyio
+from starlette.applications import Starlette
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+silence = anyio.Event()
+
+async def events():
+    yield {FIRST!r}
+    await silence.wait()
+    yield {REST!r}
+
+async def agent(_):
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+async def go_on(_):
+    silence.set()
+    return Response()
+
+app = Starlette(routes=[Route("/public", agent, methods=["POST"]), Route("/go-on", go_on, methods=["POST"])])
+"""
+
+
+async def read_kept_alive(client: httpx.AsyncClient, url: str, go_on: Callable[[], Awaitable[object]]) -> bytes:
+    """The stream without its comments, of which two have to come before `go_on` is called."""
+    got, silent = b"", True
+    async with client.stream("POST", f"{url}/public") as response:
+        async for part in response.aiter_raw():
+            got += part
+            if silent and COMMENTS in got:
+                assert got.startswith(FIRST)
+                silent = False
+                await go_on()
+    assert not silent
+    return got.replace(b":\n\n", b"")
+
+
+async def test_serve_keeps_a_silent_run_alive_as_its_route_says(folder: Path) -> None:
+    (folder / "silent_agent.py").write_text(SILENT_APP)
+    (folder / "agui_middleware.toml").write_text(KEPT_ALIVE)
+    async with http() as client:
+        with command("serve", "silent_agent:app", folder=folder) as url:
+            assert await read_kept_alive(client, url, lambda: client.post(f"{url}/go-on")) == FIRST + REST
+
+
+async def test_proxy_keeps_a_silent_run_alive_as_its_route_says(folder: Path) -> None:
+    (folder / "agui_middleware.toml").write_text(KEPT_ALIVE)
+    async with listening() as upstream, http() as client, anyio.create_task_group() as tasks:
+        silence = anyio.Event()
+
+        async def go_on() -> None:
+            silence.set()
+
+        async def respond() -> None:
+            connection = await upstream.connection()
+            await connection.send(EVENTS + chunk(FIRST))
+            await silence.wait()
+            await connection.send(chunk(REST) + LAST)
+
+        tasks.start_soon(respond)
+        with command("proxy", folder=folder, AGUI_MIDDLEWARE_UPSTREAM=upstream.url) as url:
+            assert await read_kept_alive(client, url, go_on) == FIRST + REST

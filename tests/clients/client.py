@@ -65,7 +65,8 @@ class Run:
 
     `chunks` are the sizes in bytes of the reads the client gets, the last one repeated; without them it gets the
     body in one read. `stalled` leaves the connection open behind the last byte, so that the run ends by timeout
-    with what the client had put together so far.
+    with what the client had put together so far. `url`: the server that answers, in place of `stream`; it is told the
+    release in the header that names it.
     """
 
     stream: bytes
@@ -73,6 +74,8 @@ class Run:
     state: Any = None
     chunks: Sequence[int] = ()
     stalled: bool = False
+    url: str | None = None
+    thread: str = "t"
 
     def request(self, id: int) -> bytes:
         """The run as a line for the harness; a state of None is the application's usual first state, `{}`."""
@@ -80,6 +83,8 @@ class Run:
         request["messages"] = list(self.messages)
         if self.state is not None:
             request["state"] = self.state
+        if self.url is not None:
+            request |= {"url": self.url, "threadId": self.thread}
         if self.chunks:
             request["chunks"] = list(self.chunks)
         return json.dumps(request).encode() + b"\n"

@@ -4,6 +4,7 @@
 //
 // One JSON line in on stdin is one run:
 //     {"id", "stream": base64 of the response body, "messages"?, "state"?, "chunks"?, "stalled"?, "threadId"?, "runId"?}
+//     {"id", "url", ...}: the same, answered by the server at that address instead of by `stream`
 // One JSON line out on stdout is its end, in the order the runs came in:
 //     {"id", "accepted", "error", "messages", "state", "runError", "result", "interrupts", "posted"}
 //
@@ -25,6 +26,8 @@ process.on("unhandledRejection", () => {});
 
 // The CommonJS build: releases without an `exports` map give Node's `import` nothing else.
 const { HttpAgent } = createRequire(import.meta.url)(`ag-ui-client-${release}`);
+
+const fetchOverNetwork = globalThis.fetch;
 
 function* cut(bytes, sizes = [bytes.length]) {
   for (let start = 0, i = 0; start < bytes.length; i++) {
@@ -59,7 +62,9 @@ async function run({ id, messages = [], state = {}, threadId = "t", runId = "r",
   let posted = null;
   globalThis.fetch = async (_, request) => {
     posted = String(request.body);
-    return response(answer);
+    if (!answer.url) return response(answer);
+    const headers = { ...request.headers, "x-ag-ui-client-version": release };
+    return fetchOverNetwork(answer.url, { ...request, headers });
   };
   const agent = new HttpAgent({ url: "http://agent.invalid/", threadId, initialMessages: messages, initialState: state });
   const end = { id, accepted: false, error: null, runError: null, result: null };

@@ -1,6 +1,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ def test_defaults() -> None:
     assert settings.default_client == "current"
     assert settings.max_event_bytes == settings.max_request_bytes == 10 * 1024 * 1024
     assert (settings.fix_framing, settings.warn, settings.debug) == (True, True, False)
+    assert (settings.history, settings.history_ttl, settings.history_timeout) == (None, timedelta(days=7), 1)
+    assert (settings.history_limit, settings.history_memory_limit) == (2**20, 64 * 2**20)
 
 
 def test_defaults_of_a_route() -> None:
@@ -56,6 +59,30 @@ def test_defaults_of_a_route() -> None:
     assert (route.path, route.methods) == ("/{path:path}", ["POST"])
     assert (route.visibility, route.legacy_visibility, route.hides) == ("auto", "inline", False)
     assert (route.filters, route.client, route.default_client, route.enabled) == ([], None, None, True)
+    assert (route.history, route.history_without_subagents) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "lifetime"), [(60, 60), ("60", 60), ("1.5", 1.5), ("P7D", 7 * 86400), (timedelta(hours=1), 3600)]
+)
+def test_a_lifetime_is_seconds_or_a_duration(given: Any, lifetime: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings(history_ttl=given).history_ttl.total_seconds() == lifetime
+    monkeypatch.setenv("AGUI_MIDDLEWARE_HISTORY_TTL", given if isinstance(given, str) else str(lifetime))
+    assert Settings().history_ttl.total_seconds() == lifetime
+
+
+@pytest.mark.parametrize(
+    "url", ["memory://", "sqlite:///a/b.db", "redis://h:1/2", "rediss://u:p@h", "valkey://h", "valkeys://h"]
+)
+def test_the_url_of_a_store(url: str) -> None:
+    assert Settings(history=url).history == url
+
+
+def test_no_password_of_a_url_stands_in_an_error() -> None:
+    with pytest.raises(ValidationError) as raised:
+        Settings(history="mysql://user:secret@host/0")
+    assert "mysql://***@host/0" in str(raised.value)
+    assert "secret" not in str(raised.value)
 
 
 WRITTEN: dict[str, Any] = {
@@ -256,6 +283,18 @@ def test_releases_may_be_given_as_such() -> None:
         ({"max_request_bytes": 0}, "max_request_bytes", "greater than 0"),
         ({"max_event_bytes": "much"}, "max_event_bytes", "valid integer"),
         ({"fix_framing": "perhaps"}, "fix_framing", "valid boolean"),
+        (
+            {"history": "mysql://host"},
+            "history",
+            "one of 'memory://', 'sqlite://', 'redis://', 'rediss://', 'valkey://'",
+        ),
+        ({"history": "memory"}, "history", "begins with one of 'memory://'"),
+        ({"history": "sqlite://"}, "history", "the path of a file behind 'sqlite://'"),
+        ({"history": 5}, "history", "valid string"),
+        ({"history_ttl": 0}, "history_ttl", "greater than 0"),
+        ({"history_ttl": "a week"}, "history_ttl", "valid timedelta"),
+        ({"history_timeout": 0}, "history_timeout", "greater than 0"),
+        ({"history_limit": 0}, "history_limit", "greater than 0"),
         ({"unadvertized": "0.0.58"}, "unadvertized", "allowed: routes, headers, default_client,"),
         ({"routes": [{"path": "agent"}]}, "routes.0.path", "a path starts with '/'"),
         ({"routes": [{"path": ""}]}, "routes.0.path", "a path starts with '/'"),

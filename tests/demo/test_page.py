@@ -159,6 +159,18 @@ def test_what_is_hidden_is_nowhere_in_the_chat(page: Page) -> None:
     expect(page.locator("tr.dropped td.why").first).to_contain_text("The route shows subagents hidden.")
 
 
+def test_the_next_turn_shows_what_the_agent_gets_back(page: Page) -> None:
+    choose(page, "0.0.58", "hidden")
+    run(page)
+    posted, given = page.get_by_role("article", name="0.0.58 posts"), page.get_by_role("article", name="The agent gets")
+    expect(posted).not_to_contain_text("I call the fado house.")
+    expect(posted.locator("mark")).to_have_count(0)
+    expect(given.locator("mark").filter(has_text="I call the fado house.")).to_contain_text("subagentRunId")
+    choose(page, "current")
+    run(page)
+    expect(given).to_be_hidden()
+
+
 def test_what_is_held_back_says_until_when(page: Page) -> None:
     choose(page, "0.0.36")
     run(page)

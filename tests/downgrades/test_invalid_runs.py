@@ -1,12 +1,18 @@
-"""What 1.0.0 rejects is not mended on the way to an older release: the smallest runs that once were."""
+"""What 1.0.0 rejects is not mended on the way to an older release: drawn runs, and the smallest that once were."""
 
 import pytest
+from hypothesis import settings
 
 from agui_middleware import rewrite
 from tests.clients.client import RELEASES
 from tests.downgrades.cases import stream
+from tests.downgrades.invalid_runs import Invalid, drawn, mended, trials
 from tests.downgrades.minimal import FINISHED, STARTED, StartClient
+from tests.notation import Json
 from tests.notation import stream as noted
+
+EVERY_RELEASE = settings.get_current_profile_name() == "thorough"
+SOME = ("0.0.27", "0.0.36", "0.0.37", "0.0.45", "0.0.53", "0.0.58", "0.0.59")
 
 REOPENED = "KS c; KA c {}; KE c; KR c t"
 """A call that is finished for all releases before 0.0.58."""
@@ -16,6 +22,9 @@ REOPENED = "KS c; KA c {}; KE c; KR c t"
     "events",
     [
         "KS c; KA c {; KE c; KA c }",
+        "STEP+ a; STEP+ a; STEP- a; STEP- a",
+        "STEP+ a; STEP+ b; STEP+ b; STEP- b; STEP- b; STEP- a",
+        "STEP+ a; STEP+ b stepName=5; STEP- a",
         "KS c; KE c; KE c",
         "KS c; KE c; KE c; KS c; KE c",
         "KS c; KS c; KE c",
@@ -50,6 +59,60 @@ def test_a_run_that_is_rejected_stays_rejected(client: StartClient, events: str)
     rewritten = {release: rewrite(body, client=release) for release in RELEASES}
     changed = [release for release in RELEASES if rewritten[release] != body]
     assert [release for release in changed if client(release).read(rewritten[release]).accepted] == []
+
+
+def test_a_run_that_never_started_does_not_start_on_the_way(client: StartClient) -> None:
+    """0.0.27 to 0.0.30 reject a run that changes nothing; what is put in for them put in its RUN_STARTED, too."""
+    body = stream(FINISHED)
+    for release in RELEASES:
+        assert not client(release).read(rewrite(body, client=release)).accepted
+
+
+STARTED_AGAIN = STARTED | {"runId": "q"}
+FINISHED_AGAIN = FINISHED | {"runId": "q"}
+FAILED = {"type": "RUN_ERROR", "message": "broken"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [STARTED, FINISHED | {"threadId": 5}, STARTED_AGAIN, FINISHED_AGAIN],
+        [STARTED, FINISHED, STARTED_AGAIN | {"runId": None}, FINISHED_AGAIN],
+        [STARTED, FINISHED, STARTED_AGAIN | {"timestamp": "now"}, FINISHED_AGAIN],
+        [STARTED, FAILED | {"message": None}, STARTED_AGAIN, FINISHED_AGAIN],
+        [STARTED, FAILED | {"timestamp": True}, STARTED_AGAIN, FINISHED_AGAIN],
+        [STARTED, FAILED, STARTED_AGAIN | {"threadId": ["t"]}, FINISHED_AGAIN],
+        [STARTED, FAILED, STARTED_AGAIN | {"input": None}, FINISHED_AGAIN],
+    ],
+)
+def test_runs_that_become_one_keep_what_is_malformed_between_them(client: StartClient, events: list[Json]) -> None:
+    body = stream(*events, *noted("STATE"))
+    for release in RELEASES:
+        bare, rewritten = client(release).read_many([body, rewrite(body, client=release)])
+        assert not bare.accepted
+        assert not rewritten.accepted
+
+
+@pytest.fixture(scope="module")
+def invalid(client: StartClient) -> list[Invalid]:
+    return drawn(client, 3000 if EVERY_RELEASE else 120)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("release", RELEASES if EVERY_RELEASE else SOME)
+def test_a_drawn_run_that_is_rejected_stays_rejected(client: StartClient, release: str, invalid: list[Invalid]) -> None:
+    assert [trial.run for trial in mended(client, release, invalid)] == []
+
+
+def test_drawn_runs_have_faults_of_every_kind_which_releases_reject_before_and_after(
+    client: StartClient, invalid: list[Invalid]
+) -> None:
+    """So that the test above cannot pass on nothing."""
+    kinds = {f"{fault.kind} {fault.type}" for _, fault, _ in invalid}
+    assert len(kinds) > 40
+    for release in ("0.0.37", "0.0.58"):
+        rejected = [trial for trial in trials(client, release, invalid) if not (trial.bare or trial.rewritten)]
+        assert len(rejected) > len(invalid) / 2
 
 
 def test_a_line_end_inside_a_string_stays_one(client: StartClient) -> None:

@@ -257,3 +257,15 @@ class TestFailure:
         assert exchange.body.startswith(PARTS[0])
         assert exchange.body.removeprefix(PARTS[0]) in (b"", b'data: {"type":')
         assert f"the upstream broke off a response to POST {upstream.url}/agent: " in caplog.text
+
+
+async def test_a_hundred_requests_that_the_upstream_does_not_answer_are_three_records(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("")
+
+    proxy = Proxy("http://agent", transport=httpx.MockTransport(refuse))
+    for _ in range(100):
+        await Exchange().run(proxy)
+    assert [vars(record)["count"] for record in caplog.records] == [1, 10, 100]

@@ -6,12 +6,14 @@
         stream = data.draw(streams(events))
         for piece in data.draw(cuts(stream)): ...
 
-`runs` draws what @ag-ui/client 1.0.0 accepts, `streams` and `cuts` draw its bytes, `model` tells what the modes of
-visibility should leave of it, `reference` how, `reader` reads it as that client does, `features` names what is in it.
+`runs` draws what @ag-ui/client 1.0.0 accepts, `invalid_runs` runs with one fault each; `streams` and `cuts` draw their
+bytes, `model` tells what the modes of visibility should leave of it, `reference` how, `reader` reads it as that client
+does, `features` names what is in it.
 """
 
 from .batch import batch
 from .drawn import runs
+from .faulty import Fault, invalid_runs
 from .features import features
 from .model import Owners, owners, untagged, without_subagents
 from .reader import InvalidStream, Json, canonical, read
@@ -23,6 +25,7 @@ from .words import SECRET
 __all__ = [
     "SECRET",
     "SHAPES",
+    "Fault",
     "InvalidStream",
     "Json",
     "Owners",
@@ -35,6 +38,7 @@ __all__ = [
     "features",
     "hidden",
     "inlined",
+    "invalid_runs",
     "owners",
     "plain",
     "read",

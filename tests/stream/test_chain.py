@@ -9,7 +9,12 @@ from ag_ui.core import CustomEvent
 from agui_middleware.filters import EVERYTHING, Context, Filter, handles
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.declared import Step, per_event
-from agui_middleware.filters.source import EventSource
+from agui_middleware.filters.source import (
+    EventSource,
+    report_endless_filter,
+    report_failed_close,
+    report_late_yield,
+)
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.drive import run_filters
@@ -523,7 +528,7 @@ async def test_close_unwinds_all_in_order_whatever_they_raise(caplog: pytest.Log
     await driven.start()
     await driven.close()
     assert log == ["first", "second", "finally"]
-    assert caplog.messages == ["a filter raised while it was being closed"] * 2
+    assert caplog.messages == ["a filter raised while it was being closed"]  # the second is counted
     await driven.close()
     assert len(log) == 3
 
@@ -589,3 +594,11 @@ async def test_what_is_no_exception_passes_through_all_filters_and_is_not_their_
     await pumps.push(Event(type="B"))  # is dropped
     await pumps.close()
     assert log == ["A", "A", "finally", "finally"]
+
+
+def test_records_that_a_client_can_cause_are_rate_limited(caplog: pytest.LogCaptureFixture) -> None:
+    for report in (report_late_yield, report_endless_filter, lambda: report_failed_close(ValueError())):
+        caplog.clear()
+        for _ in range(100):
+            report()
+        assert [vars(record)["count"] for record in caplog.records] == [1, 10, 100]

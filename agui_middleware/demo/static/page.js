@@ -49,6 +49,7 @@ class Run {
     $("bare").replaceChildren(element("p", { class: "quiet" }, "It is reading."));
     $("empty").hidden = true;
     $("summary").hidden = true;
+    $("turn").hidden = true;
   }
 
   #show() {
@@ -62,6 +63,7 @@ class Run {
         this.#table.append(rows);
         rows = [];
         if (record.rejection) this.#reject(record.rejection);
+        if (record.turn) showTurn(record.turn);
         if (record.losses) this.#lose(record.losses);
       }
     }
@@ -131,6 +133,13 @@ class Run {
 
 function name(client) {
   return client === "current" ? "A current client" : client;
+}
+
+function showTurn({ posted, given, restored }) {
+  const item = (message, marked) => element("li", {}, element(marked ? "mark" : "code", {}, message));
+  $("posted").replaceChildren(...posted.map((message) => item(message, false)));
+  $("given").replaceChildren(...given.map((message, place) => item(message, restored.includes(place))));
+  $("turn").hidden = false;
 }
 
 function obituary(client, { n, type, why, since, message }) {

@@ -100,6 +100,7 @@ LIFECYCLES: tuple[Downgrade, ...] = (
         "0.0.45",
         without_lost_parents,
         "gives a call that names a message of a role it does not know a message of that id",
+        after=(After("streamed-messages", "an activity that a snapshot restates is a parent that the client has"),),
     ),
     Downgrade(
         "reasoning",

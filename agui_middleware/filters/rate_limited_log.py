@@ -18,6 +18,10 @@ class RateLimitedLog:
         self._logger = logger
         self._counts: dict[Hashable, int] = {}
 
+    def forget(self) -> None:
+        """Count from the start again."""
+        self._counts.clear()
+
     def log(
         self,
         key: Hashable,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from agui_middleware.config.rate_limited_log import RateLimitedLog
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 
 
 @pytest.fixture
@@ -55,3 +55,10 @@ def test_keys_that_a_client_makes_up_are_counted_together_from_some_number_on(
 def test_a_message_takes_its_values_as_any_other(log: RateLimitedLog, values: Any, caplog: Any) -> None:
     log.warning("a", "x" + " %s" * len(values), *values)
     assert caplog.messages == [" ".join(["x", *map(str, values)])]
+
+
+def test_what_was_counted_can_be_forgotten(log: RateLimitedLog, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        log.warning("a", "a")
+        log.forget()
+    assert caplog.messages == ["a", "a"]

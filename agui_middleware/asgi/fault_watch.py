@@ -1,0 +1,99 @@
+"""Notices that a server writes what no client reads, and that no filter of the route repairs it."""
+
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agui_middleware.asgi.headers import content_coding, is_event_stream, normalised
+from agui_middleware.filters.composition import Composition
+from agui_middleware.filters.contract import Context, Filter, Loss
+from agui_middleware.filters.producer_faults import missing_repairs
+from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.sse import Decoder, Frame
+
+ALL_EXAMINED: Final = 10
+ONE_IN: Final = 64
+
+Report = Callable[[str, str], None]
+"""Called with the path of a route and the feature that a repair has reported."""
+
+# A token, alone in its chunk, as most bodies are. It has none of the faults unless it has a null.
+_TOKEN: Final = re.compile(rb'data: \{"type": ?"(?:(?:TEXT|REASONING)_MESSAGE_CONTENT|TOOL_CALL_ARGS)"[^\n]*\n\n')
+
+
+class FaultWatch:
+    """Examines the first responses of each route, then one of 64: each event of such a response costs more.
+
+    What is examined is a copy: the stream itself goes on as if nobody had looked. The copy goes through the filters that
+    would repair it, which report what they find, and what they make of it is dropped.
+    """
+
+    def __init__(self, report: Report, max_event_bytes: int) -> None:
+        self._report = report
+        self._max_event_bytes = max_event_bytes
+        self._responses: Counter[str | None] = Counter()  # by path of a route, of which there are as many as configured
+        self._repairs: dict[str | None, Sequence[Filter]] = {}
+
+    def watch(self, app: ASGIApp, path: str, filters: Sequence[Filter]) -> ASGIApp:
+        """`app`, whose next response is examined if it is its turn. `filters` are those of the route with this path."""
+        self._responses[path] += 1
+        number = self._responses[path]
+        if number > ALL_EXAMINED and number % ONE_IN:
+            return app
+        if path not in self._repairs:
+            self._repairs[path] = missing_repairs(filters)
+        repairs = self._repairs[path]
+        if not repairs:
+            return app
+
+        async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+            examination = _Examination(repairs, lambda loss: self._report(path, loss.feature), self._max_event_bytes)
+            try:
+                await app(scope, receive, examination.beside(send))
+            finally:
+                examination.close()
+
+        return watched
+
+
+class _Examination:
+    """The copy of one response. It takes no more than `max_event_bytes` in all, so that its memory is bounded."""
+
+    def __init__(self, repairs: Sequence[Filter], on_loss: Callable[[Loss], None], max_event_bytes: int) -> None:
+        self._decoder = Decoder(max_event_bytes)
+        context = Context(on_loss=on_loss, max_event_bytes=max_event_bytes)
+        self._chain = Chain(Composition(repairs), context, lambda event: None)
+        self._left = max_event_bytes
+        self._reads = False
+
+    def beside(self, send: Send) -> Send:
+        """`send`, which is called as before."""
+
+        def examining(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                fields = normalised(message.get("headers"))
+                self._reads = is_event_stream(fields) and content_coding(fields) is None
+            elif self._reads and message["type"] == "http.response.body":
+                body = message.get("body", b"")
+                self._reads = type(body) is bytes  # servers take more, which is not worth the trouble
+                if self._reads and (b"null" in body or not _TOKEN.fullmatch(body)):
+                    self._examine(body)
+            return send(message)
+
+        return examining
+
+    def _examine(self, body: bytes) -> None:
+        self._left -= len(body)
+        for item in self._decoder.feed(body) if self._left >= 0 else ():
+            if type(item) is Frame and item.data is not None:
+                with suppress(MalformedEvent):  # reported by the stream itself
+                    self._chain.push(Event.parse(item.data))
+
+    def close(self) -> None:
+        """Unwind the filters."""
+        self._chain.close()

@@ -1,0 +1,159 @@
+"""One turn of a conversation: the posted history on its way in, and what the response could not give, kept for the next."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import anyio
+from starlette.types import Message, Send
+
+from agui_middleware.asgi.decision import Decision
+from agui_middleware.asgi.reports import Reports
+from agui_middleware.config.plan import Plan, Restoration
+from agui_middleware.filters.contract import Context
+from agui_middleware.history.capture import Capture
+from agui_middleware.history.echo import Echo
+from agui_middleware.history.merge import restore
+from agui_middleware.history.record import Kept
+from agui_middleware.history.threads import Record, StoreUnavailable, Threads, thread_key
+from agui_middleware.history.upgrade import upgraded
+from agui_middleware.history.without_subagents import history_without_subagents
+from agui_middleware.protocol.json_object import MalformedEvent
+from agui_middleware.protocol.owned import Owned
+from agui_middleware.protocol.posted import Posted
+from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.witnessed import Witness, WitnessedRewriter
+
+if TYPE_CHECKING:
+    from agui_middleware.config.routes import Route
+
+
+class Turn:
+    """What happens to the conversation of one request.
+
+    `threads`: where it is kept, `None` for nowhere. `on_restore` is called with what was put back, if anything was.
+    """
+
+    def __init__(
+        self,
+        decision: Decision,
+        threads: Threads | None,
+        owner: str | None,
+        reports: Reports,
+        on_restore: Callable[[Restoration], None],
+    ) -> None:
+        self._decision = decision
+        self._route: Route = decision.choice.route
+        self._threads = threads
+        self._owner = owner
+        self._reports = reports
+        self._on_restore = on_restore
+        self._key = ""
+        self._posted: Posted | None = None  # upgraded; None: nothing is kept of this response
+        self._given: Posted | None = None
+        self._record: Record | None = None
+        self._capture: Capture | None = None
+        self._context: Context | None = None
+        self._rewriter: WitnessedRewriter | None = None
+        self._hides = False
+        self._kept = False
+
+    async def read(self, body: bytes) -> bytes:
+        """The body of the request for the agent: upgraded and restored. The very same bytes where nothing changes."""
+        try:
+            before = Posted.read(body)
+            if before is None:
+                return body
+            posted = upgraded(before, self._decision.choice.plan.named_client)
+            if not posted.is_run_input:
+                return body
+            given = await self._restored(posted)
+            if self._route.history_without_subagents:
+                given = history_without_subagents(given)
+        except MalformedEvent:
+            return body
+        return body if given is before else given.raw
+
+    def witness(self, plan: Plan, context: Context) -> Witness | None:
+        """What is to be told of the response; `None` where nothing of it is kept.
+
+        That is so too where the framework says that another route, which hides, has answered: the thread is not that one's.
+        """
+        posted, given = self._posted, self._given
+        if posted is None or given is None or self._threads is None or not plan.takes_away or plan.hides != self._hides:
+            return None
+        kept, owned = self._record or (None, Owned())
+        self._context = context
+        context._earlier = owned
+        self._capture = Capture(given, posted, kept, plan.client, self._threads.bounds.limit)
+        return Witness(self._capture, Echo(posted, given).as_posted)
+
+    def follow(self, rewriter: Rewriter) -> None:
+        """Keep what there is to keep of the stream that goes through `rewriter`."""
+        self._rewriter = rewriter if isinstance(rewriter, WitnessedRewriter) else None
+
+    def sender(self, send: Send) -> Send:
+        """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once."""
+
+        def send_kept(message: Message) -> Awaitable[None]:
+            rewriter = self._rewriter
+            if rewriter is None or message["type"] != "http.response.body":
+                return send(message)
+            if rewriter.run_ended or not message.get("more_body", False):
+                return self._keep_and_send(send, message)
+            self._kept = False
+            return send(message)
+
+        return send_kept
+
+    async def keep(self) -> None:
+        """Write what is to be kept, unless that has been done; within the store's time, whatever has ended the response."""
+        capture, threads, rewriter = self._capture, self._threads, self._rewriter
+        if self._kept or capture is None or threads is None or rewriter is None:
+            return
+        self._kept, rewriter.run_ended = True, False
+        kept, owned = capture.finish(), self._owned()
+        if kept is None and not owned:
+            return
+        try:
+            with anyio.CancelScope(shield=True):
+                await threads.write(self._key, Record(kept or Kept(), owned))
+        except StoreUnavailable as error:
+            self._reports.store_unavailable("written", error)
+        except (
+            BaseException
+        ):  # asyncio's own cancellation, which no scope keeps off; the end of the response tries again
+            self._kept = False
+            raise
+
+    async def _keep_and_send(self, send: Send, message: Message) -> None:
+        await self.keep()
+        await send(message)
+
+    async def _restored(self, posted: Posted) -> Posted:
+        """The conversation with what `client` could not be given, where anything is kept for it."""
+        plan, threads = self._decision.choice.plan, self._threads
+        if threads is None or not plan.takes_away:
+            return posted
+        thread = posted.input.get("threadId")
+        self._key = thread_key(self._owner, self._route.path, thread)
+        self._posted = self._given = posted
+        self._hides = plan.hides
+        try:
+            self._record = await threads.read(self._key)
+        except StoreUnavailable as error:
+            self._reports.store_unavailable("read", error)
+        if self._record is None:
+            return posted
+        restored = restore(posted, self._record.kept, plan.client)
+        self._given = restored.posted
+        if restored.posted is not posted:
+            _, messages, _, members, calls, removed = restored
+            self._decision.choice.restored = Restoration(thread, messages, members, calls, removed)
+            self._on_restore(self._decision.choice.restored)
+        return restored.posted
+
+    def _owned(self) -> Owned:
+        ownership = None if self._context is None else self._context._ownership
+        if ownership is None or self._posted is None:
+            return Owned()
+        return ownership.owned({head.id for head, _ in self._posted.messages if head.id is not None})

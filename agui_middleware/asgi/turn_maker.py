@@ -1,0 +1,103 @@
+"""Which requests' conversations are read and kept, where, and for whom."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from starlette.types import Message, Scope, Send
+
+from agui_middleware.asgi.decision import Decision
+from agui_middleware.asgi.posted_input import is_readable
+from agui_middleware.asgi.reports import Reports
+from agui_middleware.config.plan import Restoration
+from agui_middleware.history.upgrade import upgrades_for
+
+if TYPE_CHECKING:
+    from agui_middleware.asgi.turn import Turn
+    from agui_middleware.config.settings import Settings
+    from agui_middleware.history.stores import Store
+    from agui_middleware.history.threads import Threads
+
+History: TypeAlias = "Store | str | Literal[False] | None"
+Owner: TypeAlias = Callable[[Scope], str | None]
+
+
+class TurnMaker:
+    """Makes the turns of one middleware. `history`: a store or its URL in place of the settings', `False` for none.
+
+    Raises `ValueError` and `TypeError` where that is none, or where a package is missing. What merges conversations is
+    imported with the first request that needs it: it takes as long as half of the package.
+    """
+
+    def __init__(self, settings: "Settings", history: History, owner: Owner | None, reports: Reports) -> None:
+        self._owner = owner
+        self._reports = reports
+        self._threads = _threads(settings, settings.history if history is None else history)
+
+    def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> "Turn | None":
+        """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
+        if not is_readable(scope):
+            return None
+        choice, threads = decision.choice, self._threads
+        plan, route = choice.plan, choice.route
+        keeps = threads is not None and route.history and plan.takes_away
+        if not (keeps or upgrades_for(plan.named_client) or route.history_without_subagents):
+            return None
+        from agui_middleware.asgi.turn import Turn
+
+        owner, is_known = self._owned_by(scope) if keeps else (None, False)
+        return Turn(decision, threads if is_known else None, owner, self._reports, on_restore)
+
+    def closing(self, send: Send) -> Send:
+        """The `send` of a lifespan, which closes the store before the server hears that the app has shut down."""
+
+        async def send_closed(message: Message) -> None:
+            if message["type"].startswith("lifespan.shutdown"):
+                await self.close()
+            await send(message)
+
+        return send_closed if self._threads is not None else send
+
+    async def close(self) -> None:
+        """Close the store."""
+        if self._threads is None:
+            return
+        try:
+            await self._threads.close()
+        except Exception as error:
+            self._reports.store_unavailable("closed", error)
+
+    def _owned_by(self, scope: Scope) -> tuple[str | None, bool]:
+        """The owner of a request's thread, and whether that is known."""
+        if self._owner is None:
+            return None, True
+        try:
+            owner: object = self._owner(scope)
+        except Exception as error:
+            self._reports.hook_failed("owner", error)
+            return None, False
+        if owner is None or isinstance(owner, str):
+            return owner, True
+        self._reports.hook_failed(
+            "owner", TypeError(f"`owner` returned a {type(owner).__name__}, not a string or None")
+        )
+        return None, False
+
+
+def _threads(settings: "Settings", history: object) -> "Threads | None":
+    if history is None or history is False:
+        return None
+    from agui_middleware.history.stores import Store, in_use, opener
+    from agui_middleware.history.threads import Bounds, Threads
+
+    bounds = Bounds(settings.history_timeout, settings.history_ttl.total_seconds(), settings.history_limit)
+    if isinstance(history, str):
+        from pydantic import TypeAdapter
+
+        from agui_middleware.config.fields import StoreURL
+
+        url = TypeAdapter[str](StoreURL).validate_python(history)
+        open = opener(url, timeout=bounds.timeout, memory_limit=settings.history_memory_limit)
+        return Threads(open, bounds)
+    if not isinstance(history, Store):
+        raise TypeError(f"history: expected a store with `get` and `put`, or the URL of one, got {history!r}")
+    return Threads(in_use(history), bounds)

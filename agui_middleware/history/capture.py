@@ -1,0 +1,161 @@
+"""What a response gives the client next to what the agent has said, and what is to be kept of it."""
+
+from typing import Final
+
+from agui_middleware.downgrades import Difference
+from agui_middleware.history.differences import kept_of
+from agui_middleware.history.readings import differences_of, reading_of
+from agui_middleware.history.record import Kept
+from agui_middleware.history.texts import SharedTexts
+from agui_middleware.protocol.chunk_lanes import ID_OF
+from agui_middleware.protocol.conversation import Conversation
+from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.event_kind import CALL, THINKING, THINKING_SPAN
+from agui_middleware.protocol.event_types import TOKENS, types_about
+from agui_middleware.protocol.posted import Posted
+from agui_middleware.protocol.releases import ClientVersion
+
+_OF_CALLS: Final = types_about(CALL)
+_THINKING: Final = types_about(THINKING, THINKING_SPAN)
+_RESTATES: Final = frozenset({"MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT"})
+"""The types that put other messages in the place of those that there are."""
+_LOSES_REASONING: Final = frozenset({Difference.OTHER_REASONING, Difference.WITHOUT_EARLIER, Difference.SNAPSHOT_ORDER})
+
+
+class Capture:
+    """Follows one response on both sides of the filters: `agent_sent` before them, `client_got` behind them.
+
+    - `given`: what the agent was given, the restored conversation.
+    - `posted`: what the client has posted, upgraded, before it was restored.
+    - `kept`: the record by which it was restored, if there was one.
+    - `client`: the release that reads the response. `None`: one that reads everything.
+    - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
+
+    Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
+    costs a few comparisons and no memory.
+    """
+
+    __slots__ = (
+        "_base",
+        "_calls",
+        "_canonical",
+        "_client",
+        "_gave_up",
+        "_given",
+        "_has_thought",
+        "_kept",
+        "_limit",
+        "_posted",
+        "_texts",
+    )
+
+    def __init__(
+        self, given: Posted, posted: Posted, kept: Kept | None, client: ClientVersion | None, limit: int
+    ) -> None:
+        self._given = given
+        self._posted = posted
+        self._kept = kept
+        self._client = client
+        self._limit = limit
+        self._gave_up = False
+        self._has_thought = False  # THINKING_* name no message, and each client makes one up
+        self._canonical = Conversation(given.messages)
+        self._base = Conversation(posted.messages, reading_of(client))
+        loses = bool(differences_of(client) & _LOSES_REASONING)
+        self._texts = SharedTexts(self._canonical, self._base, of_calls=False, reasoning=not loses)
+        self._calls = SharedTexts(self._canonical, self._base, of_calls=True)
+
+    def agent_sent(self, event: Event) -> None:
+        """An event of the agent's, in the order in which it has sent them."""
+        head = event.head
+        type = head.type
+        if self._gave_up:
+            return
+        if type in TOKENS:
+            is_call = type in _OF_CALLS
+            id = head.toolCallId if is_call else head.messageId
+            if self._canonical.lanes.open:
+                self._canonical.lanes.close(event)
+            if id.__class__ is str:
+                (self._calls if is_call else self._texts).agent_sent(event, id)
+            return
+        if type in _RESTATES:
+            self._texts.flush()
+            self._calls.flush()
+        elif type in _THINKING:
+            self._has_thought = True
+        self._gave_up = self._is_too_large()
+        if type in ID_OF:
+            self._agent_sent_chunk(event)
+        else:
+            self._canonical.take(event)
+
+    def client_got(self, event: Event) -> None:
+        """An event that the client is sent, in order."""
+        head = event.head
+        type = head.type
+        if self._gave_up:
+            return
+        if type in TOKENS:
+            is_call = type in _OF_CALLS
+            id = head.toolCallId if is_call else head.messageId
+            if self._base.lanes.open:
+                self._base.lanes.close(event)
+            if id.__class__ is str:
+                (self._calls if is_call else self._texts).client_got(event, id)
+            return
+        if type in ID_OF:
+            self._client_got_chunk(event)
+            return
+        if type in _RESTATES:
+            self._texts.settle()
+            self._calls.settle()
+        self._base.take(event)
+
+    def passed(self, event: Event) -> None:
+        """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
+        head = event.head
+        type = head.type
+        if type in TOKENS and not (self._canonical.lanes.open or self._base.lanes.open):
+            is_call = type in _OF_CALLS
+            id = head.toolCallId if is_call else head.messageId
+            if id.__class__ is str and (self._calls if is_call else self._texts).passes(event, id):
+                return
+        self.agent_sent(event)
+        self.client_got(event)
+
+    def finish(self) -> Kept | None:
+        """What is to be kept, once the response has ended; `None` where that is nothing, or more than the limit."""
+        self._texts.flush()
+        self._calls.flush()
+        if self._gave_up or self._is_too_large():
+            return None
+        try:
+            ours, theirs = self._canonical.messages(), self._base.messages()
+            if self._has_thought:
+                said = {head.id for head, _ in ours}
+                theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
+            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept)
+        except MalformedEvent:
+            return None
+        return None if kept.is_empty else kept
+
+    def _is_too_large(self) -> bool:
+        held = self._canonical.text_size + self._base.text_size + self._texts.size + self._calls.size
+        return held > 4 * self._limit
+
+    def _agent_sent_chunk(self, chunk: Event) -> None:
+        try:
+            target = self._canonical.open_chunk(chunk)
+        except MalformedEvent:
+            return
+        if target is not None:
+            (self._calls if target[1] else self._texts).agent_sent(chunk, target[0])
+
+    def _client_got_chunk(self, chunk: Event) -> None:
+        try:
+            target = self._base.open_chunk(chunk)
+        except MalformedEvent:
+            return
+        if target is not None:
+            (self._calls if target[1] else self._texts).client_got(chunk, target[0])

@@ -1,0 +1,166 @@
+"""A posted conversation while it is put together again."""
+
+from collections.abc import Iterable
+
+from msgspec import Raw
+
+from agui_middleware.history.differences import digest, held_calls
+from agui_middleware.history.record import ABSENT, Item, Kept, Member, keys_of
+from agui_middleware.history.values import Flat, alike, as_bytes, flat_call, flat_message, same, text_of, with_members
+from agui_middleware.protocol.json_object import JsonObject, encode
+from agui_middleware.protocol.posted import MessageHead, Posted, as_message, head_of
+
+
+class Draft:
+    """The messages of a posted conversation by key, and what becomes of them.
+
+    The steps are to be called in the order in which they stand here.
+    """
+
+    def __init__(self, posted: Posted, kept: Kept) -> None:
+        self.kept: Kept = kept
+        self.messages: dict[str, tuple[MessageHead, Raw]] = dict(
+            zip(keys_of(head for head, _ in posted.messages), posted.messages, strict=True)
+        )
+        self.posted: Posted = posted
+        self.keys: list[str] = list(self.messages)
+        self.restored: list[str] = []
+        """The keys of the messages that have come back."""
+        self.members: int = 0
+        self.placed: int = 0
+        """How many calls have come back, or into their own message."""
+        self.removed: set[str] = set()
+        self.call_ids: set[str] = {id for head, _ in posted.messages if head.toolCalls for id in head.calls}
+        """The calls that are posted."""
+        concerned = (message for message in self.messages.items() if message[1][0].toolCalls) if kept.calls else ()
+        self.posted_calls: dict[str, tuple[str, JsonObject]] = held_calls(concerned)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the record is about any of what is posted."""
+        kept = self.kept
+        if not self.messages.keys().isdisjoint(kept.items) or not self.messages.keys().isdisjoint(kept.extras):
+            return True
+        return not self.posted_calls.keys().isdisjoint(kept.calls) or any(
+            not self.messages.keys().isdisjoint(chain.keys) for chain in kept.chains
+        )
+
+    def bring_back(self, keys: Iterable[str]) -> None:
+        """Add messages of which the client has none."""
+        for key in keys:
+            whole = self.kept.items[key].whole
+            self.messages[key] = head_of(whole), Raw(whole)
+            self.restored.append(key)
+
+    def place_calls(self) -> None:
+        """Put calls back, and into the messages to which they belong, in their order."""
+        lists: dict[str, list[tuple[str, JsonObject]]] = {}
+        for id, item in self.kept.calls.items():
+            place, call = self.posted_calls.get(id, ("", None))
+            if call is None and item.whole != ABSENT and item.holder in self.messages:
+                call = JsonObject.of(item.whole)
+                self._list(lists, item.holder).append((id, call))
+                self.placed += 1
+            elif call is not None:
+                self._replace_call(lists, id, item, place, call)
+        for key, calls in lists.items():
+            self._set_calls(key, [call for _, call in _ordered(calls, self.kept.items.get(key))])
+
+    def put_back_members(self) -> None:
+        """Give messages the members that the client could not be given."""
+        restored = set(self.restored)
+        for key, item in self.kept.items.items():
+            message = self.messages.get(key)
+            if message is None or key in restored or not item.members:
+                continue
+            changes = _changes(flat_message(message[1]), item)
+            if changes:
+                self.members += len(changes)
+                self.messages[key] = as_message(with_members(JsonObject.of(bytes(message[1])), changes))
+
+    def remove_extras(self) -> None:
+        """Take out messages that the agent has not said, unless the user has edited them or they hold something else."""
+        for key, known in self.kept.extras.items():
+            message = self.messages.get(key)
+            if message is not None and not message[0].toolCalls and digest(message[1]) == known:
+                self.removed.add(key)
+
+    def result(self, order: list[str]) -> Posted:
+        """The conversation in this order; the posted one where nothing has changed."""
+        after = [self.messages[key] for key in order if key not in self.removed]
+        before = self.posted.messages
+        if len(after) == len(before) and all(new[1] is old[1] for new, old in zip(after, before, strict=True)):
+            return self.posted
+        return self.posted.with_messages(after)
+
+    def _replace_call(
+        self, lists: dict[str, list[tuple[str, JsonObject]]], id: str, item: Item, place: str, call: JsonObject
+    ) -> None:
+        changes = _changes(flat_call(call), item)
+        moves = item.holder not in ("", place) and item.holder in self.messages
+        if not (changes or moves):
+            return
+        self.members += len(changes)
+        self.placed += moves
+        after = with_members(call, changes) if changes else call
+        held = self._list(lists, place)
+        index = next(index for index, (other, _) in enumerate(held) if other == id)
+        if moves:
+            del held[index]
+            self._list(lists, item.holder).append((id, after))
+        else:
+            held[index] = (id, after)
+
+    def _list(self, lists: dict[str, list[tuple[str, JsonObject]]], key: str) -> list[tuple[str, JsonObject]]:
+        if key not in lists:
+            head, raw = self.messages[key]
+            calls = JsonObject.of(bytes(raw)).get_list("toolCalls") if head.toolCalls else None
+            lists[key] = [(str(call.get("id")) if isinstance(call, JsonObject) else "", call) for call in calls or ()]
+        return lists[key]
+
+    def _set_calls(self, key: str, calls: list[JsonObject]) -> None:
+        head, raw = self.messages[key]
+        message = JsonObject.of(bytes(raw))
+        if calls:
+            self.messages[key] = as_message(message.replace(toolCalls=calls))
+        else:
+            self.messages[key] = as_message(message.without("toolCalls"))
+            if head.role == "assistant" and not message.get("content") and key not in self.kept.items:
+                self.removed.add(key)  # it was there for the calls alone
+
+
+def _ordered(calls: list[tuple[str, JsonObject]], item: Item | None) -> list[tuple[str, JsonObject]]:
+    """The agent's order; calls that it does not know stay behind those that they stood behind."""
+    if item is None or not item.calls:
+        return calls
+    rank = {id: place for place, id in enumerate(item.calls)}
+    ranks, last = [], -1
+    for id, _ in calls:
+        last = rank.get(id, last)
+        ranks.append(last)
+    return [calls[index] for index in sorted(range(len(calls)), key=ranks.__getitem__)]
+
+
+def _changes(members: Flat, item: Item) -> dict[str, bytes]:
+    """The members in which a copy is what the client was given, with what the agent has."""
+    changes = {}
+    for name, member in item.members.items():
+        posted = as_bytes(members.get(name))
+        after = _with_tail(posted, member) if member.tail else _whole(posted, member)
+        if after is not None:
+            changes[name] = after
+    return changes
+
+
+def _whole(posted: bytes, member: Member) -> bytes | None:
+    if same(posted, member.canonical) or not any(alike(posted, base) for base in member.bases):
+        return None
+    return member.canonical
+
+
+def _with_tail(posted: bytes, member: Member) -> bytes | None:
+    text, tail = text_of(posted), text_of(member.canonical)
+    if text is None or tail is None or (tail and text.endswith(tail)):
+        return None
+    base = next((end for base in member.bases if (end := text_of(base)) is not None and text.endswith(end)), None)
+    return None if base is None else encode(text[: len(text) - len(base)] + tail)

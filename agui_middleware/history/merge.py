@@ -1,0 +1,64 @@
+"""The conversation that a client posts, with what it could not be given: the three-way merge.
+
+A member that equals what the client was given becomes the agent's; one that differs is the user's edit and stays. A message
+that the client has never held comes back at its place; one that it held and does not post, the user has deleted. The page
+of this room has a row for each case.
+"""
+
+from typing import NamedTuple
+
+from agui_middleware.history.draft import Draft
+from agui_middleware.history.missing import returning
+from agui_middleware.history.places import in_order
+from agui_middleware.history.record import Kept
+from agui_middleware.protocol.json_object import MalformedEvent
+from agui_middleware.protocol.posted import Posted
+from agui_middleware.protocol.releases import ClientVersion
+
+
+class Restored(NamedTuple):
+    """A posted conversation after the merge, and what was put back."""
+
+    posted: Posted
+    """The very same object where nothing was."""
+    messages: tuple[str, ...] = ()
+    """The ids of messages that the client does not hold; of results too."""
+    results: int = 0
+    """How many of them are results of tool calls."""
+    members: int = 0
+    """How many members of messages and calls were put back."""
+    calls: int = 0
+    """How many tool calls were put back, or put into the message that they belong to."""
+    removed: int = 0
+    """How many messages, such as a filter's own, were taken out, since the agent has not said them."""
+
+
+def restore(posted: Posted, kept: Kept, client: ClientVersion | None) -> Restored:
+    """Put back what `client` could not be given, as far as `kept` has it. `posted` is upgraded already.
+
+    Nothing comes back but beside messages that the request posts. Ids never change. It never raises for what was posted:
+    where that is not readable, it stays as it is.
+    """
+    try:
+        draft = Draft(posted, kept)
+        if not draft.is_known:
+            return Restored(posted)
+        draft.bring_back(returning(draft))
+        draft.place_calls()
+        draft.put_back_members()
+        draft.remove_extras()
+        order = in_order(draft)
+        after = draft.result(order)
+        if after is posted:
+            return Restored(posted)
+        back = [draft.messages[key][0] for key in draft.restored if key in order]
+        return Restored(
+            after,
+            tuple(head.id or "" for head in back),
+            sum(head.role == "tool" for head in back),
+            draft.members,
+            draft.placed,
+            len(draft.removed),
+        )
+    except MalformedEvent:
+        return Restored(posted)

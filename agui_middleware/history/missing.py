@@ -1,0 +1,98 @@
+"""Which of the messages that a client has never held come back."""
+
+from collections.abc import Iterator
+
+from agui_middleware.history.draft import Draft
+from agui_middleware.history.record import ABSENT, Chain, Item
+from agui_middleware.protocol.json_object import JsonObject
+
+
+def returning(draft: Draft) -> list[str]:
+    """The keys of the messages that come back, in the order of their chains.
+
+    - Between messages that are still posted, a message comes back.
+    - Behind the last of them it comes back too, unless the conversation was cut: where the user's message that it followed
+      is no longer posted, or is the last that is posted, that is to be answered again.
+    - A result comes back with its call, and a message that was there for calls alone with one of these.
+    """
+    back: dict[str, None] = {}
+    known: set[str] = set()  # what newer chains hold: another answer was given there since
+    for chain in draft.kept.chains:
+        for key in _of_chain(draft, chain, known):
+            if key not in draft.messages and key in draft.kept.items and draft.kept.items[key].whole != ABSENT:
+                back[key] = None
+        known.update(chain.keys)
+    return _with_calls(draft, back)
+
+
+def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
+    """The missing messages of a chain whose place is still there."""
+    posted = draft.messages.keys() - known  # a newer chain has the say of what it holds
+    last = max((place for place, key in enumerate(chain.keys) if key in posted), default=-1)
+    before = ""  # the last one that is posted
+    is_cut = False  # a user's message behind that is not
+    for place, key in enumerate(chain.keys):
+        if key in draft.messages:
+            before, is_cut = key, False
+        elif chain.held[place]:
+            is_cut = is_cut or bool(chain.users[place])
+        elif before not in known and (place < last or (before and not is_cut and _is_answered(draft, before))):
+            yield key
+
+
+def _is_answered(draft: Draft, key: str) -> bool:
+    """Whether what stood behind a message still does: not where a user's is posted last, to be answered again."""
+    return draft.keys[-1] != key or draft.messages[key][0].role != "user"
+
+
+def _with_calls(draft: Draft, back: dict[str, None]) -> list[str]:
+    """Let the calls decide on results, and on messages that say nothing but calls."""
+    items, calls = draft.kept.items, draft.kept.calls
+    for key, item in items.items():
+        if item.whole == ABSENT or key in draft.messages:
+            continue
+        if not draft.call_ids.isdisjoint(item.calls):
+            back[key] = None
+        elif item.calls and _says_nothing(item) and not any(_is_whole(calls.get(id)) for id in item.calls):
+            back.pop(key, None)
+    _with_results(draft, back)
+    return list(back)
+
+
+def _with_results(draft: Draft, back: dict[str, None]) -> None:
+    there = draft.messages.keys() | back.keys()
+    decided = _deleted(draft) | _answered(draft)
+    for key, item in draft.kept.items.items():
+        if not item.result_of or item.whole == ABSENT or key in draft.messages:
+            continue
+        call = draft.kept.calls.get(item.result_of)
+        is_back = call is not None and call.whole != ABSENT and call.holder in there
+        if key not in decided and (is_back or item.result_of in draft.call_ids):
+            back[key] = None
+        else:
+            back.pop(key, None)
+
+
+def _answered(draft: Draft) -> set[str]:
+    """The results of calls that the application has answered by itself."""
+    known = set(draft.kept.items).union(*(chain.keys for chain in draft.kept.chains))
+    own = {head.toolCallId for key, (head, _) in draft.messages.items() if head.role == "tool" and key not in known}
+    return {key for key, item in draft.kept.items.items() if item.result_of in own - {None}}
+
+
+def _deleted(draft: Draft) -> set[str]:
+    """What the client held in front of something that it still posts, as it held it: the user has deleted it."""
+    deleted = set()
+    for chain in draft.kept.chains[:1]:
+        held = chain.base or [key for key, is_held in zip(chain.keys, chain.held, strict=True) if is_held]
+        last = max((place for place, key in enumerate(held) if key in draft.messages), default=0)
+        deleted |= {key for key in held[:last] if key not in draft.messages}
+    return deleted
+
+
+def _is_whole(item: Item | None) -> bool:
+    return item is not None and item.whole != ABSENT
+
+
+def _says_nothing(item: Item) -> bool:
+    return not JsonObject.of(item.whole).get("content")

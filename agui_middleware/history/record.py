@@ -1,0 +1,179 @@
+"""What is kept of a thread between two requests: what its clients could not be given, and where it stood.
+
+A record holds differences only: of each message and call the members in which the client's copy differs from the agent's,
+whole messages and calls where the client has none, and the order of messages where that matters. It is bytes in a store.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from agui_middleware.protocol.posted import MessageHead
+
+VERSION: Final = 1
+"""The version of the format: a record of another one counts as none."""
+MAX_CHAINS: Final = 8
+MAX_BASES: Final = 4
+ABSENT: Final = b""
+
+
+class Member(msgspec.Struct, array_like=True, omit_defaults=True):
+    """One member of a message or call, as JSON; `ABSENT` where there is none."""
+
+    canonical: bytes
+    bases: list[bytes]
+    """What clients hold in its place."""
+    tail: bool = False
+    """Both are the ends of a text whose beginning is the same, and is not kept."""
+
+
+class Item(msgspec.Struct, array_like=True, omit_defaults=True):
+    """What a client's copy of a message, or of a call, lacks. One without members and all says that it lacks nothing."""
+
+    members: dict[str, Member] = {}
+    whole: bytes = ABSENT
+    """The message or call, of which the client has none; without the calls that the client holds elsewhere."""
+    holder: str = ""
+    """Of a call, the message that holds it, where the client holds it in another one or not at all."""
+    calls: list[str] = []
+    """Of a message, the order of its calls, where the client holds some elsewhere or not at all."""
+    result_of: str = ""
+    """Of a tool message that the client has not, the call that it answers."""
+
+
+class Chain(msgspec.Struct, array_like=True, omit_defaults=True):
+    """The order of the messages of a conversation of which the client does not hold all, or holds them in another order."""
+
+    keys: list[str]
+    held: bytes
+    """A byte for each message, 1 where the client holds it."""
+    users: bytes
+    """A byte for each message, 1 where it is a user's."""
+    base: list[str] = []
+    """The order in which the client holds them, where that is another one."""
+
+    @property
+    def missing(self) -> set[str]:
+        """The messages that the client does not hold."""
+        return {key for key, held in zip(self.keys, self.held, strict=True) if not held}
+
+
+class Kept(msgspec.Struct, array_like=True):
+    """The record of one thread. The newest items, calls and extras stand last, the newest chain first."""
+
+    version: int = VERSION
+    items: dict[str, Item] = {}
+    """By message key, see `key_of`."""
+    calls: dict[str, Item] = {}
+    """By call id."""
+    extras: dict[str, bytes] = {}
+    """Messages that the agent has not said and clients hold, with a digest each: what a filter adds."""
+    chains: list[Chain] = []
+
+    @staticmethod
+    def read(data: bytes) -> "Kept | None":
+        """The record in `data`; `None` where it is broken or of another version."""
+        try:
+            kept = _decode(data)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return None
+        chained = all(len(chain.keys) == len(chain.held) == len(chain.users) for chain in kept.chains)
+        return kept if kept.version == VERSION and chained else None
+
+    def to_bytes(self, limit: int | None = None) -> bytes:
+        """The record as bytes, of at most `limit`: what is oldest goes first."""
+        data = _encode(self)
+        if limit is None or len(data) <= limit:
+            return data
+        return _encode(self._within(limit))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to put back."""
+        return not (self.items or self.calls or self.extras or self.chains)
+
+    def merged(self, newer: "Kept") -> "Kept":
+        """This record with that of a later response, or of one that ran beside it: what both have is the newer's."""
+        items = _united(self.items, newer.items)
+        calls = _united(self.calls, newer.calls)
+        extras = {key: digest for key, digest in self.extras.items() if key not in newer.items} | newer.extras
+        return Kept(VERSION, items, calls, extras, _chains(newer.chains, self.chains))
+
+    def _within(self, limit: int) -> "Kept":
+        """The newest part that fits. Chains are few and short; items are what grows."""
+        chains = self.chains[:1]
+        left = limit - len(_encode(Kept(VERSION, {}, {}, {}, chains)))
+        if left < 0:
+            chains, left = [], limit
+        parts: list[dict[str, Item]] = []
+        for whole in (self.items, self.calls):
+            part: dict[str, Item] = {}
+            for key, item in reversed(whole.items()):
+                left -= len(_encode((key, item))) + 8
+                if left < 0:
+                    break
+                part[key] = item
+            parts.append(dict(reversed(part.items())))
+        items, calls = parts
+        return Kept(VERSION, items, calls, {} if left < 0 else self._extras_within(left), chains)
+
+    def _extras_within(self, left: int) -> dict[str, bytes]:
+        part: dict[str, bytes] = {}
+        for key, digest in reversed(self.extras.items()):
+            left -= len(_encode((key, digest))) + 8
+            if left < 0:
+                break
+            part[key] = digest
+        return dict(reversed(part.items()))
+
+
+def key_of(head: MessageHead) -> str:
+    """What identifies a message in a conversation: its id, and of a result the call too, since agents use ids again."""
+    id = head.id or ""
+    return f"{id}\0{head.toolCallId}" if head.role == "tool" and head.toolCallId else id
+
+
+def keys_of(heads: Iterable[MessageHead]) -> list[str]:
+    """The keys of the messages of a conversation, each different."""
+    seen: dict[str, int] = {}
+    keys = []
+    for head in heads:
+        key = key_of(head)
+        count = seen[key] = seen.get(key, 0) + 1
+        keys.append(key if count == 1 else f"{key}\0\0{count}")
+    return keys
+
+
+def _united(older: dict[str, Item], newer: dict[str, Item]) -> dict[str, Item]:
+    united = {key: item for key, item in older.items() if key not in newer}
+    for key, item in newer.items():
+        known = older.get(key)
+        united[key] = item if known is None else _with_bases(item, known)
+    return {key: item for key, item in united.items() if item.members or item.whole or item.holder or item.calls}
+
+
+def _with_bases(item: Item, known: Item) -> Item:
+    """The item with what earlier clients hold of it."""
+    members = dict(item.members)
+    for name, member in item.members.items():
+        before = known.members.get(name)
+        if before is not None and before.canonical == member.canonical and before.tail == member.tail:
+            bases = [*member.bases, *(base for base in before.bases if base not in member.bases)][:MAX_BASES]
+            members[name] = Member(member.canonical, bases, member.tail)
+    return msgspec.structs.replace(item, members=members)
+
+
+def _chains(newer: list[Chain], older: list[Chain]) -> list[Chain]:
+    """The newer ones, and those of the older that still say where something stood."""
+    chains = list(newer)
+    placed = set().union(*(chain.missing for chain in newer)) if newer else set()
+    for chain in older:
+        if chain.missing - placed:
+            chains.append(chain)
+            placed |= chain.missing
+    return chains[:MAX_CHAINS]
+
+
+_decode = msgspec.msgpack.Decoder(Kept).decode
+_encode = msgspec.msgpack.Encoder().encode

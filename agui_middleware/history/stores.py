@@ -1,0 +1,126 @@
+"""The stores that a URL names, and what a store is."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, runtime_checkable
+
+EXTRA: Final = "pip install 'agui-middleware[history]'"
+
+
+@runtime_checkable
+class Store(Protocol):
+    """What is needed of a store: two methods of py-key-value-aio's `AsyncKeyValue`, so that each of its stores is one.
+
+    Values are objects of JSON.
+    """
+
+    async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
+        """The value under `key`; `None` where there is none, or where its time is up."""
+        ...
+
+    async def put(
+        self,
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        collection: str | None = None,
+        ttl: SupportsFloat | None = None,
+    ) -> None:
+        """Keep `value` under `key`, for `ttl` seconds."""
+        ...
+
+
+class Opened(NamedTuple):
+    """A store in use."""
+
+    store: Store
+    close: Callable[[], Awaitable[None]]
+
+
+class MemoryStore:
+    """Keeps values in this process, of at most `limit` bytes together: those that were not used longest go first."""
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit = limit
+        self._clock = clock
+        self._size = 0
+        self._values: OrderedDict[tuple[str | None, str], tuple[dict[str, Any], int, float]] = OrderedDict()
+
+    async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
+        """The value under `key`; `None` where there is none, or where its time is up."""
+        place = collection, key
+        value, _, expires = self._values.get(place, ({}, 0, 0.0))
+        if expires <= self._clock():
+            self._drop(place)
+            return None
+        self._values.move_to_end(place)
+        return value
+
+    async def put(
+        self,
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        collection: str | None = None,
+        ttl: SupportsFloat | None = None,
+    ) -> None:
+        """Keep `value`, for `ttl` seconds."""
+        place = collection, key
+        self._drop(place)
+        size = _OVERHEAD + sum(len(part) for part in value.values() if isinstance(part, str | bytes))
+        self._values[place] = dict(value), size, self._clock() + (float("inf") if ttl is None else float(ttl))
+        self._size += size
+        while self._size > self._limit:
+            self._drop(next(iter(self._values)))
+
+    def _drop(self, place: tuple[str | None, str]) -> None:
+        _, size, _ = self._values.pop(place, ({}, 0, 0.0))
+        self._size -= size
+
+
+_OVERHEAD = 1000  # bytes that an entry takes besides its record
+
+
+def opener(url: str, *, timeout: float, memory_limit: int) -> Callable[[], Opened]:
+    """A function that opens the store of a URL. Nothing is connected yet: the network is first used with the first request.
+
+    Raises `ValueError` where a package is missing.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme == "memory":
+        return in_use(MemoryStore(memory_limit))
+    if scheme == "sqlite":
+        from agui_middleware.history.sqlite_store import SQLiteStore
+
+        if not Path(rest).parent.is_dir():
+            raise ValueError(f"history: the directory {str(Path(rest).parent)!r} does not exist")
+        return in_use(SQLiteStore(rest, busy_timeout=timeout))
+    try:
+        from key_value.aio.stores.redis import RedisStore
+        from redis.asyncio import Redis
+    except ImportError as error:
+        raise ValueError(f"history: {scheme}:// needs an extra: {EXTRA}") from error
+    # A server of Valkey speaks the protocol of Redis.
+    address = f"{scheme.replace('valkey', 'redis')}://{rest}"
+
+    def connect() -> Opened:
+        client = Redis.from_url(address, decode_responses=True, socket_connect_timeout=timeout)
+        return Opened(RedisStore(client=client), client.aclose)
+
+    try:
+        Redis.from_url(address)
+    except ValueError as error:
+        raise ValueError(f"history: {error}") from error
+    return connect
+
+
+def in_use(store: Store) -> Callable[[], Opened]:
+    """A store that is open already, and that whoever made it closes."""
+    opened = Opened(store, _nothing)
+    return lambda: opened
+
+
+async def _nothing() -> None:
+    pass

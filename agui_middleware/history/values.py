@@ -1,0 +1,77 @@
+"""Comparing members of messages as they come from several sides."""
+
+import json
+from typing import Any, Final
+
+from msgspec import Raw
+
+from agui_middleware.history.record import ABSENT
+from agui_middleware.protocol.json_object import JsonObject, decode, encode
+
+Flat = dict[str, Any]
+"""The members of a message or call by name; of a call, those of its function as `function.name` and so on."""
+_FUNCTION: Final = "function."
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+
+
+def flat_message(raw: Raw) -> Flat:
+    """The members of a message but its calls."""
+    members = dict(JsonObject.of(bytes(raw)).members())
+    members.pop("toolCalls", None)
+    return members
+
+
+def flat_call(call: JsonObject) -> Flat:
+    """The members of a call."""
+    function = call.get_object("function")
+    members = dict(call.members())
+    if function is None:
+        return members
+    del members["function"]
+    return members | {f"{_FUNCTION}{name}": value for name, value in function.members().items()}
+
+
+def with_members(before: JsonObject, changes: dict[str, bytes]) -> JsonObject:
+    """A message or call with flat members changed; `ABSENT` takes one away."""
+    after = _changed(before, {name: value for name, value in changes.items() if not name.startswith(_FUNCTION)})
+    inner = {name.removeprefix(_FUNCTION): value for name, value in changes.items() if name.startswith(_FUNCTION)}
+    function = before.get_object("function") if inner else None
+    return after if function is None else after.replace(function=_changed(function, inner))
+
+
+def _changed(holder: JsonObject, changes: dict[str, bytes]) -> JsonObject:
+    put = {name: Raw(value) for name, value in changes.items() if value != ABSENT}
+    gone = [name for name, value in changes.items() if value == ABSENT]
+    return (holder.replace(**put) if put else holder).without(*gone)
+
+
+def as_bytes(value: Any) -> bytes:
+    """A member as JSON; `ABSENT` for `None`, which stands for no member."""
+    if value is None:
+        return ABSENT
+    return bytes(value) if type(value) is Raw else encode(value)
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Whether two members are equal."""
+    return one == other or (ABSENT not in (one, other) and normal(one) == normal(other))
+
+
+def alike(one: bytes, other: bytes) -> bool:
+    """Whether two members are equal, or both empty: releases leave out, or add, what is empty."""
+    return same(one, other) or (_value(one) in _EMPTY and _value(other) in _EMPTY)
+
+
+def normal(raw: bytes) -> str:
+    """A member as text, the same however it is written."""
+    return json.dumps(_value(raw), sort_keys=True, default=repr)  # as text, since Python takes True for 1
+
+
+def _value(raw: bytes) -> Any:
+    return None if raw == ABSENT else decode(raw, "a member of the history")
+
+
+def text_of(raw: bytes) -> str | None:
+    """A member as text; the empty one where it is absent, `None` where it is something else."""
+    value = _value(raw)
+    return "" if value is None else value if isinstance(value, str) else None

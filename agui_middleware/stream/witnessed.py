@@ -1,0 +1,119 @@
+"""A `Rewriter` that tells what the agent sends and what of it leaves: for what is kept of a conversation."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, TypedDict, Unpack
+
+from agui_middleware.config.plan import Plan
+from agui_middleware.filters.contract import Context
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
+from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.event_kind import RUN, Action
+from agui_middleware.protocol.event_types import types_that
+from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.sse import Item
+
+_RUN_STARTS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.OPENS)
+_RUN_ENDS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.CLOSES)
+_RUN_BOUNDS: Final = _RUN_STARTS | _RUN_ENDS
+
+
+class Observer(Protocol):
+    """Is told of each event of a response, on both sides of the filters. Neither method may raise."""
+
+    def agent_sent(self, event: Event) -> None:
+        """An event as it came."""
+        ...
+
+    def client_got(self, event: Event) -> None:
+        """An event that leaves."""
+        ...
+
+    def passed(self, event: Event) -> None:
+        """Both at once, of an event that leaves as it came."""
+        ...
+
+
+class Witness(NamedTuple):
+    """What a `WitnessedRewriter` needs."""
+
+    observer: Observer
+    edit_start: Callable[[Event], Event]
+    """What is made of RUN_STARTED behind the observer, before all filters."""
+
+
+class Options(TypedDict):
+    """The options of a `Rewriter`."""
+
+    sniff: bool
+    verify: bool
+    log: RateLimitedLog | None
+
+
+class WitnessedRewriter(Rewriter):
+    """A `Rewriter` with a witness. A class of its own, so that one without pays nothing for it.
+
+    `run_ended`: an event has left that ends a run. Whoever reads it may set it back.
+    """
+
+    def __init__(
+        self, plan: Plan, context: Context, max_event_bytes: int, witness: Witness, **options: Unpack[Options]
+    ) -> None:
+        super().__init__(plan, context, max_event_bytes, **options)
+        self._agent_sent = witness.observer.agent_sent
+        self._client_got = witness.observer.client_got
+        self._passed = witness.observer.passed
+        self._edit_start = witness.edit_start
+        self._sent: Event | None = None  # what the observer has yet to be told of, before anything that comes of it
+        self.run_ended: bool = False
+
+    def feed(self, chunk: bytes) -> bytes:
+        """See `Rewriter.feed`."""
+        if self._unsettled or self.decoder.one_frame(chunk) is None:
+            return super().feed(chunk)
+        try:
+            event = Event.parse(chunk[6:-2])
+        except MalformedEvent:
+            return super().feed(chunk)
+        type = event.head.type
+        if type in _RUN_BOUNDS:
+            self._take(self.decoder.feed(chunk))
+            return self.written()
+        self._sent = event
+        left = self.chain.walk(event)
+        if left is event and self._sent is not None and not (self._out or self._verify):
+            self._sent = None
+            self._passed(event)
+            return chunk
+        self._tell()  # unless a filter has put something out, and it was told then
+        if left is None:
+            return self.written()
+        if not (self._out or self._verify or left.fields is not None or left.head.type in _RUN_BOUNDS):
+            try:
+                written = b"data: %b\n\n" % left.raw
+            except Exception:
+                pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
+            else:
+                self._client_got(left)
+                return written
+        self.chain.leave(left)
+        return self.written()
+
+    def read(self, item: Item) -> Event | None:
+        """See `Rewriter.read`."""
+        event = super().read(item)
+        if event is None:
+            return None
+        self._agent_sent(event)
+        return self._edit_start(event) if event.head.type in _RUN_STARTS else event
+
+    def _tell(self) -> None:
+        event, self._sent = self._sent, None
+        if event is not None:
+            self._agent_sent(event)
+
+    def _emit(self, event: Event) -> None:
+        self._tell()
+        super()._emit(event)
+        self._client_got(event)
+        if event.head.type in _RUN_ENDS:
+            self.run_ended = True

@@ -1,0 +1,54 @@
+"""The demo's second turn: what a client posts after a stream, and what the agent gets of it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agui_middleware import rewrite
+from agui_middleware.testing import encode_events
+from tests.clients.client import Client
+from tests.demo.test_trace import sample, traced
+from tests.notation import stream
+
+
+def turn(events: bytes, client: str, visibility: str = "auto") -> dict[str, Any]:
+    [turn] = [record["turn"] for record in traced(events, client, visibility) if "turn" in record]
+    return {name: [json.loads(text) for text in turn[name]] for name in ("posted", "given")} | {
+        "restored": turn["restored"]
+    }
+
+
+def test_what_the_client_could_not_be_given_comes_back_and_is_marked() -> None:
+    events = encode_events(stream("RS r; SUB+ s; TS n @s; TC n psst @s; TE n @s; SUB- s; TS m; TC m hi; TE m; RF r"))
+    told = turn(events, "0.0.58", "hidden")
+    assert [message["id"] for message in told["posted"]] == ["user-1", "m", "user-2"]
+    assert [message["id"] for message in told["given"]] == ["user-1", "n", "m", "user-2"]
+    assert told["restored"] == [1]
+    inline = turn(events, "0.0.45")
+    assert "subagentRunId" not in json.dumps(inline["posted"])
+    assert inline["given"][1]["subagentRunId"] == "s"
+
+
+def test_nothing_is_restored_where_nothing_was_lost() -> None:
+    told = turn(encode_events(stream("RS r; TS m; TC m hi; TE m; AS a; RF r")), "0.0.58")
+    assert told["posted"] == told["given"]
+    assert told["restored"] == []
+
+
+def test_a_current_client_has_no_second_turn_to_tell_of() -> None:
+    assert not any("turn" in record for record in traced(sample(), "current"))
+
+
+@pytest.mark.parametrize("release", ["0.0.36", "0.0.45", "0.0.58"])
+def test_the_imagined_client_posts_what_the_real_one_does(client: Callable[[str], Client], release: str) -> None:
+    told = turn(sample(), release)
+    user, *_, again = told["posted"]
+    reader = client(release)
+    held = reader.read(rewrite(sample(), client=release), messages=[user]).messages
+    posted = json.loads(
+        reader.read(rewrite(encode_events(stream("RS r; RF r")), client=release), messages=[*held, again]).posted
+    )
+    assert [message["id"] for message in told["posted"]] == [message["id"] for message in posted["messages"]]
+    assert told["posted"] == posted["messages"]

@@ -1,0 +1,104 @@
+"""Records of threads: their keys, their form in a store, and one store for several event loops."""
+
+import base64
+
+import anyio
+import pytest
+
+from agui_middleware.history.record import Item, Kept
+from agui_middleware.history.stores import MemoryStore, Opened, in_use
+from agui_middleware.history.threads import Bounds, Record, StoreUnavailable, Threads, decoded, encoded, thread_key
+from agui_middleware.protocol.owned import Owned
+
+BOUNDS = Bounds(timeout=60, ttl=60, limit=10_000)
+RECORD = Record(Kept(items={"n": Item(whole=b"{}")}), Owned({("message", "n"): True}))
+
+
+def test_keys_differ_with_each_part_and_say_nothing() -> None:
+    parts = [
+        ("o", "/r", "t"),
+        (None, "/r", "t"),
+        ("", "/r", "t"),
+        ("o/r", "", "t"),
+        ("o", "/r", "\ud800"),
+        ("o", "/", "rt"),
+    ]
+    keys = [thread_key(*part) for part in parts]
+    assert len(set(keys)) == len(parts)
+    assert all(len(key) == 48 for key in keys)
+
+
+async def test_a_record_comes_back_as_it_was_written() -> None:
+    threads = Threads(in_use(MemoryStore(10**6)), BOUNDS)
+    await threads.write("k", RECORD)
+    read = await threads.read("k")
+    assert read is not None
+    assert read.kept == RECORD.kept
+    assert ("message", "n") in read.owned
+
+
+def test_what_subagents_own_has_a_part_of_the_bound_of_its_own() -> None:
+    owned = Owned({("message", f"m{number}"): True for number in range(1000)})
+    kept = Kept(items={f"m{number}": Item(whole=b"x" * 100) for number in range(1000)})
+    value = encoded(Record(kept, owned), 8000)
+    assert len(base64.b64decode(value["record"])) <= 6000
+    assert 50 < len(value["owned"]) < 200
+    assert value["owned"][-1] == ("message", "m999")
+    again = decoded(value)
+    assert again is not None
+    assert "m999" in again.kept.items
+
+
+@pytest.mark.parametrize("owned", [[5], [["message", 5]], [["message"]], "mm", None, [["a", "b", "c"]]])
+def test_what_is_owned_in_no_known_form_makes_the_record_unreadable(owned: object) -> None:
+    assert decoded({**encoded(RECORD, 10_000), "owned": owned}) is None
+
+
+def test_a_client_of_a_network_is_made_anew_for_another_event_loop() -> None:
+    """As by a test client that runs each request in a loop of its own."""
+    opened: list[MemoryStore] = []
+
+    def open() -> Opened:
+        opened.append(MemoryStore(10**6))
+        return in_use(opened[-1])()
+
+    threads = Threads(open, BOUNDS)
+
+    async def twice() -> None:
+        await threads.write("k", RECORD)
+        assert await threads.read("k") is not None
+
+    anyio.run(twice)
+    assert len(opened) == 1
+    anyio.run(twice)
+    assert len(opened) == 2
+
+
+async def test_a_lock_stays_as_long_as_somebody_waits_for_it() -> None:
+    """A third that comes while the second writes waits for it."""
+    writing, most = 0, 0
+
+    class Counting(MemoryStore):
+        async def put(self, *args: object, **options: object) -> None:
+            nonlocal writing, most
+            writing += 1
+            most = max(most, writing)
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            writing -= 1
+
+    threads = Threads(in_use(Counting(10**6)), BOUNDS)
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(threads.write, "k", RECORD)
+    assert most == 1
+    assert not threads._locks
+
+
+async def test_a_store_that_ends_in_an_error_of_its_own_is_unavailable() -> None:
+    class Fails(MemoryStore):
+        async def get(self, key: str, *, collection: str | None = None) -> None:
+            raise TimeoutError("the store's own")
+
+    with pytest.raises(StoreUnavailable):
+        await Threads(in_use(Fails(0)), BOUNDS).read("k")

@@ -1,0 +1,76 @@
+"""A thread without Node: a client that reads as its release is declared to, and what the agent gets of what it posts."""
+
+import json
+from typing import Any
+
+from agui_middleware import ClientVersion, Event
+from agui_middleware.history.merge import Restored, restore
+from agui_middleware.history.readings import reading_of
+from agui_middleware.history.record import Kept
+from agui_middleware.protocol.conversation import Conversation
+from tests.history.remembered import LIMIT, Memory, Route, read
+from tests.notation import stream as events
+from tests.strategies import Json, plain
+
+
+class Thread:
+    """One conversation. `held` are the messages of the client, to be edited between the runs."""
+
+    def __init__(self, release: str, route: Route | None = None, held: list[Json] | None = None) -> None:
+        self.client: ClientVersion = ClientVersion.parse(release)
+        self.route: Route = route or Route("auto")
+        self.memory: Memory = Memory(self.client, self.route)
+        self.held: list[Json] = held or [user("u1")]
+
+    @property
+    def kept(self) -> Kept:
+        """The record."""
+        assert self.memory.kept is not None
+        return self.memory.kept
+
+    def run(self, stream: str | list[Json]) -> None:
+        """Post what is held, and read the answer."""
+        body = posted(self.held)
+        sent = events(stream) if isinstance(stream, str) else stream
+        rewritten = self.memory.rewrite(plain([dict(event) for event in sent]))
+        self.memory.remember(body)
+        conversation = Conversation(read(body, self.client).messages, reading_of(self.client))
+        for line in rewritten.split(b"\n\n"):
+            if line.startswith(b"data: "):
+                conversation.take(Event.parse(line[6:]))
+        held = [json.loads(bytes(raw)) for _, raw in conversation.messages()]
+        self.held = [message for message in held if message["role"] != "activity"]
+
+    def ask(self, id: str = "u2") -> list[Json]:
+        """Have the user type a question, and return what the agent gets."""
+        self.held.append(user(id))
+        return self.given()
+
+    def given(self, *, kept: Kept | None = None, client: str | None = None) -> list[Json]:
+        """What the agent gets of what is held."""
+        messages: list[Json] = json.loads(self.restored(kept=kept, client=client).posted.raw)["messages"]
+        return messages
+
+    def restored(self, *, kept: Kept | None = None, client: str | None = None) -> Restored:
+        version = self.client if client is None else ClientVersion.parse(client)
+        return restore(read(posted(self.held), version), kept or self.memory.kept or Kept(), version)
+
+    def drop(self, id: str) -> None:
+        """Have the user delete a message."""
+        self.held = [message for message in self.held if message["id"] != id]
+
+
+def posted(messages: list[Json]) -> bytes:
+    rest: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    return json.dumps({"threadId": "t", "runId": "r", "messages": messages, **rest}).encode()
+
+
+def user(id: str, content: str = "go on") -> Json:
+    return {"id": id, "role": "user", "content": content}
+
+
+def ids(messages: list[Json]) -> list[str]:
+    return [message["id"] for message in messages]
+
+
+__all__ = ["LIMIT", "Route", "Thread", "ids", "posted", "user"]
