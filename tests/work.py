@@ -28,6 +28,24 @@ def work_of(action: Callable[[], object]) -> int:
     return work
 
 
+def steps_of(action: Callable[[], object]) -> int:
+    """Lines of Python that were run, those of loops and comprehensions each time: what `work_of` misses."""
+    steps = 0
+
+    def count(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return steps
+
+
 def memory_of(action: Callable[[], object]) -> tuple[int, int]:
     """Bytes that `action` leaves allocated, and the most that it had allocated at once."""
     tracemalloc.start()

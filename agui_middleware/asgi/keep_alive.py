@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Final
 
 import anyio
@@ -15,29 +14,25 @@ quarter more. To know it exactly, each write would have to read the clock, which
 """
 
 Sleep = Callable[[float], Awaitable[None]]
+Ping = Callable[[], Awaitable[bool]]
 
 
 class KeepAlive:
-    """Calls `ping` whenever nothing was written for `seconds`. Whoever writes sets `wrote`.
+    """Calls the `ping` that `start` is given whenever nothing was written for `seconds`. Whoever writes sets `wrote`.
 
     The task that waits is started by `start`, once there is a stream to keep alive, so that other responses have none, and
     `run` ends it. Nothing of that is seen by the app: it stays in its own task, and `run` raises what the app raised.
     """
 
-    __slots__ = ("_failed", "_ping", "_seconds", "_sleep", "_start_task", "_task", "wrote")
+    __slots__ = ("_failed", "_seconds", "_sleep", "_start_task", "_task", "wrote")
 
-    def __init__(
-        self, seconds: float, ping: Callable[[], Awaitable[bool]], failed: Callable[[Exception], None], sleep: Sleep
-    ) -> None:
-        """`ping` returns whether there may be another one; `failed` is called with what it raises, unless the client has
-        disconnected. `seconds` of 0 turn it off.
-        """
+    def __init__(self, seconds: float, failed: Callable[[Exception], None], sleep: Sleep) -> None:
+        """`failed` is called with what a ping raises, unless the client has disconnected. `seconds` of 0 turn it off."""
         self.wrote: bool = False
         self._seconds = seconds
-        self._ping = ping
         self._failed = failed
         self._sleep = sleep
-        self._start_task: Callable[[], object] | None = None  # only while `run` can end the task
+        self._start_task: Callable[[Ping], object] | None = None  # only while `run` can end the task
         self._task: asyncio.Task[None] | None = None
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -55,24 +50,25 @@ class KeepAlive:
         finally:
             self._start_task = None
             if self._task is not None:
-                self._task.cancel()
-                await asyncio.wait([self._task])
+                task, self._task = self._task, None  # whose traceback refers back here
+                task.cancel()
+                await asyncio.wait([task])
 
-    def start(self) -> None:
+    def start(self, ping: Ping) -> None:
         """The response is a stream, and its start was sent. Without effect where `run` is over: an app may have left a task
-        behind.
+        behind. `ping` returns whether there may be another one.
         """
         if self._start_task is not None:
-            self._start_task()
+            self._start_task(ping)
 
-    def _start_on_asyncio(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._watch())
+    def _start_on_asyncio(self, ping: Ping) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._watch(ping))
 
     async def _run_on_trio(self, work: Callable[[], Awaitable[None]]) -> None:
         failure: BaseException | None = None
         try:
             async with anyio.create_task_group() as tasks:
-                self._start_task = partial(tasks.start_soon, self._watch)
+                self._start_task = lambda ping: tasks.start_soon(self._watch, ping)
                 try:
                     await work()
                 except BaseException as error:  # kept from the group, which would wrap it
@@ -86,21 +82,21 @@ class KeepAlive:
             finally:
                 failure = None  # its traceback has this frame: a circle, which would keep the app's generators alive
 
-    async def _watch(self) -> None:
+    async def _watch(self, ping: Ping) -> None:
         silent = 0
         while True:
             await self._sleep(self._seconds / CHECKS)
             silent = 0 if self.wrote else silent + 1
             self.wrote = False
             if silent >= CHECKS:
-                if not await self._pinged():
+                if not await self._pinged(ping):
                     return
                 silent, self.wrote = 0, False  # the comment is the last that was written
 
-    async def _pinged(self) -> bool:
+    async def _pinged(self, ping: Ping) -> bool:
         """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""
         try:
-            return await self._ping()
+            return await ping()
         except OSError:  # the client has disconnected
             return False
         except Exception as error:

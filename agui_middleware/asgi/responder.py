@@ -59,14 +59,28 @@ class Responder:
         # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
         # for as long as it likes, and comments are to go out meanwhile.
         self._writing = Lock()
-        self._keep_alive = KeepAlive(keep_alive, self._ping, reports.ping_failed, sleep)
+        self._keep_alive = KeepAlive(keep_alive, reports.ping_failed, sleep)
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
         self._left = False  # the app has returned
 
     async def run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
-        await self._keep_alive.run(lambda: self._run(app, scope, receive))
+        try:
+            await self._keep_alive.run(lambda: self._run(app, scope, receive))
+        except BaseException:
+            self._take_failure()
+            raise
+        failure = self._take_failure()
+        try:
+            if failure is not None and not isinstance(failure, WIRE_FAULTS):
+                raise failure
+        finally:
+            del failure  # its traceback has this frame: a circle, which would keep the app's generators open
+
+    def _take_failure(self) -> Exception | None:
+        """Return what has ended the stream, and forget it: its traceback leads back here, and to the app."""
+        return None if self._stream is None else self._stream.take_failure()
 
     async def _run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
 
@@ -88,8 +102,6 @@ class Responder:
                 raise
         finally:
             await self._close()
-        if self._stream is not None and (failure := self._stream.failure) and not isinstance(failure, WIRE_FAULTS):
-            raise failure
 
     def send(self, message: Message) -> Awaitable[None]:
         """The app's `send`. Not `async def`: creating a coroutine would double the cost of the synchronous path."""
@@ -183,7 +195,7 @@ class Responder:
         self._stream = stream = self._make_stream(plan, self._write, not labelled)
         self._started = True
         if plan.reads_comments:
-            self._keep_alive.start()
+            self._keep_alive.start(self._ping)
         await stream.start()
         self._rewriter = None if stream.awaits else stream.rewriter
 

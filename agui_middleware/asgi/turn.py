@@ -74,9 +74,10 @@ class Turn:
         return body if given is before else given.raw
 
     def witness(self, plan: Plan, context: Context) -> Witness | None:
-        """What is to be told of the response; `None` where nothing of it is kept.
+        """The observer of the response; `None` if nothing of it is kept.
 
-        That is so too where the framework says that another route, which hides, has answered: the thread is not that one's.
+        Nothing is kept either if the framework says that another route, which hides, has answered: its threads are
+        others.
         """
         posted, given = self._posted, self._given
         if posted is None or given is None or self._threads is None or not plan.takes_away or plan.hides != self._hides:
@@ -92,7 +93,12 @@ class Turn:
         self._rewriter = rewriter if isinstance(rewriter, WitnessedRewriter) else None
 
     def sender(self, send: Send) -> Send:
-        """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once."""
+        """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once.
+
+        Without a store it is `send` itself: a call more for each token would be wasted.
+        """
+        if self._threads is None:
+            return send
 
         def send_kept(message: Message) -> Awaitable[None]:
             rewriter = self._rewriter
@@ -119,9 +125,8 @@ class Turn:
                 await threads.write(self._key, Record(kept or Kept(), owned))
         except StoreUnavailable as error:
             self._reports.store_unavailable("written", error)
-        except (
-            BaseException
-        ):  # asyncio's own cancellation, which no scope keeps off; the end of the response tries again
+        except BaseException:
+            # asyncio's own cancellation, which no scope keeps off; the end of the response tries again.
             self._kept = False
             raise
 
@@ -147,7 +152,7 @@ class Turn:
         restored = restore(posted, self._record.kept, plan.client)
         self._given = restored.posted
         if restored.posted is not posted:
-            _, messages, _, members, calls, removed = restored
+            _, messages, members, calls, removed = restored
             self._decision.choice.restored = Restoration(thread, messages, members, calls, removed)
             self._on_restore(self._decision.choice.restored)
         return restored.posted

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agui_middleware.config.path_table import PathTable
-from agui_middleware.config.paths import is_plain, normalised, own_path, readings, under_other_roots
+from agui_middleware.config.paths import is_deep, is_plain, normalised, own_path, readings, under_other_roots
 from agui_middleware.config.routes import ELSEWHERE, Route
 
 
@@ -23,6 +23,7 @@ class Routing:
 
     - A route that hides takes its path in every reading, and with every method that no other route takes.
     - A path that is not plain is hidden, unless a route has exactly that path and no parameters.
+    - A path so deep that the app's own root path may be longer than is tried is hidden behind a catch-all, see `is_deep`.
     - What no route takes is taken by `ELSEWHERE`, the last of `routes`, which hides.
     """
 
@@ -84,6 +85,8 @@ class Routing:
         if hiding is None and not names:
             hiding = self._first_hiding(under_other_roots(scope, path), method)
         shown = exact if names else self._first_spelled(spelled, method, exact)
+        if hiding is None and not names and is_deep(path):
+            plain = False
         if exact is not None and shown is not None and (plain or self.routes[exact].path == path):
             others = names and hiding is not None and not self.routes[hiding].takes(method)
             if hiding is None or exact < hiding or others:

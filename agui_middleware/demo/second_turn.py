@@ -46,7 +46,7 @@ class SecondTurn:
         self.agent_sent(event)
         self.client_got(event)
 
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """`posted`, the messages that the client posts with its next run, `given`, those that the agent gets of it, both as
         JSON in strings, and `restored`, the places in `given` of what differs.
         """

@@ -38,7 +38,7 @@ async def trace(
       fate is `same`, `changed`, `replaced`, `held`, `dropped`, or `silent` for what is no event to any client;
     - what left behind the last event has the fate `added` and no `input`;
     - once at most, `rejection`: where the client ends the run if it is not protected, see `Rejection`;
-    - where the client may end with another conversation than the agent's, `turn`, see `SecondTurn.told`;
+    - where the client may end with another conversation than the agent's, `turn`, see `SecondTurn.summary`;
     - the end: `losses`, a list of `{shape, why, since}`.
 
     `stream` is closed with the trace. Raises `ValueError` where `visibility` is none.
@@ -88,7 +88,7 @@ class Tracer:
         if self._outputs:
             records.append(self._record(None, "added"))
         losses = [{"shape": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses]
-        turn = [] if self._second_turn is None else [{"turn": self._second_turn.told()}]
+        turn = [] if self._second_turn is None else [{"turn": self._second_turn.summary()}]
         return [*records, *self._rejected(await self._unprotected.finish()), *turn, {"losses": losses}]
 
     async def aclose(self) -> None:

@@ -17,6 +17,7 @@ from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.factory import filter_factory
+from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 
@@ -50,7 +51,7 @@ def _names(names: Collection[str]) -> frozenset[str]:
 def _filter(shows: Callable[[Any], bool], *, unknown: bool) -> Filter:
     @handles(EVERYTHING)
     async def show_tools(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-        calls = _Calls(shows, unknown)
+        calls = _Calls(shows, unknown, context.budget)
         # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
         async with aclosing(expand_chunks(events, context)) as expanded:
             async for event in expanded:
@@ -66,11 +67,11 @@ class _Calls:
 
     __slots__ = ("_answers", "_shown", "_shows", "_unknown")
 
-    def __init__(self, shows: Callable[[Any], bool], unknown: bool) -> None:
+    def __init__(self, shows: Callable[[Any], bool], unknown: bool, budget: Budget) -> None:
         self._shows = shows
         self._unknown = unknown  # whether a call is shown whose name nobody has said
-        self._shown: dict[Any, bool] = {}  # by id; once it is not shown, a call never is
-        self._answers: set[Any] = set()  # the messages of results that are not shown
+        self._shown: Index[str | None, bool] = Index(budget)  # by id; once it is not shown, a call never is
+        self._answers: Index[str | None, Any] = Index(budget)  # the messages of results that are not shown
 
     def show(self, event: Event) -> Event | None:
         """The event with the calls that are shown; `None`: it is about one that is not."""

@@ -22,9 +22,7 @@ class Restored(NamedTuple):
     posted: Posted
     """The very same object where nothing was."""
     messages: tuple[str, ...] = ()
-    """The ids of messages that the client does not hold; of results too."""
-    results: int = 0
-    """How many of them are results of tool calls."""
+    """The ids of messages that the client does not hold, results of tool calls included."""
     members: int = 0
     """How many members of messages and calls were put back."""
     calls: int = 0
@@ -55,7 +53,6 @@ def restore(posted: Posted, kept: Kept, client: ClientVersion | None) -> Restore
         return Restored(
             after,
             tuple(head.id or "" for head in back),
-            sum(head.role == "tool" for head in back),
             draft.members,
             draft.placed,
             len(draft.removed),

@@ -20,7 +20,6 @@ from agui_middleware.downgrades.sdk.posted_gaps import without_gaps
 from agui_middleware.downgrades.sdk.posted_names import camel_case_names
 from agui_middleware.downgrades.sdk.posted_text_parts import text_parts_as_text
 from agui_middleware.downgrades.sdk.posted_ui_messages import ui_messages_as_input
-from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -54,23 +53,12 @@ def upgrades_for(client: ClientVersion | Reader | None) -> tuple[Upgrade, ...]:
     return tuple(upgrade for upgrade in ORDER if upgrade in needed)
 
 
-def upgrade(body: bytes, client: ClientVersion | Reader | None) -> bytes:
-    """The body of a request with its conversation as an agent of today reads it.
-
-    It is `body` itself where nothing changes, where it is not JSON, and where it does not become a RunAgentInput: an object
-    with the strings `threadId` and `runId` and the list `messages`. All that is not upgraded keeps its bytes.
-    """
-    try:
-        before = Posted.read(body)
-        after = None if before is None else upgraded(before, client)
-    except MalformedEvent:
-        return body
-    return body if after is None or after is before else after.raw
-
-
 def upgraded(posted: Posted, client: ClientVersion | Reader | None) -> Posted:
-    """The same of an input that was read; the very same object where nothing changes. Raises `MalformedEvent`."""
-    before = posted
+    """The input with its conversation as an agent of today reads it; the very same object where nothing changes.
+
+    It need not be a RunAgentInput: `Posted.is_run_input`. All that is not upgraded keeps its bytes. Raises `MalformedEvent`
+    where a message is not JSON.
+    """
     for step in upgrades_for(client):
         posted = step(posted)
-    return posted if posted.is_run_input else before
+    return posted

@@ -103,13 +103,20 @@ class Chain:
         self._end_at(self._count)
 
     def close(self) -> None:
-        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound."""
+        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound.
+
+        Nothing is left that refers back here, so that a response is freed when it is over, and not by the garbage collector.
+        """
         for running in self._running:
             if running is not None:
                 try:
                     running.close()
                 except Exception as error:
                     report_failed_close(error)
+        self._end_at(self._count)
+        self._running = [None] * self._count
+        self._steps = [None] * self._count
+        self._emit = _drop
 
     def _start(self, index: int) -> Step:
         running = self._filters[index].start(self._context, partial(self._deliver, index + 1))
@@ -152,3 +159,7 @@ class Chain:
     def _end_at(self, index: int) -> None:
         self._dead = max(self._dead, index)
         self.ended = True
+
+
+def _drop(_: Event) -> None:
+    pass

@@ -17,9 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
 from agui_middleware.asgi.posted_input import PostedInput
-from agui_middleware.history.upgrade import upgrade
 from agui_middleware.testing import encode_events
 from tests.asgi.test_server import http, serving
+from tests.history.bodies import upgrade
 from tests.notation import stream
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange
 from tests.robustness.frameworks import missing

@@ -16,10 +16,10 @@ from agui_middleware.filters.tools import deny_tools
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
 from agui_middleware.history.record import Kept
-from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.witnessed import Options, Witness, WitnessedRewriter
+from tests.history.bodies import upgrade
 
 CLIENTS = ("0.0.59", "0.0.53", "0.0.43")
 KINDS = ("nothing to change", "50 images", "50 images and 50 results out of place")

@@ -21,12 +21,12 @@ from pydantic import ValidationError
 
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import Difference
-from agui_middleware.history.upgrade import upgrade
 from tests.clients.client import RELEASES, Client, Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, cases
 from tests.downgrades.projections import End, projected
 from tests.downgrades.proof import declared
+from tests.history.bodies import upgrade
 from tests.notation import stream as events
 from tests.strategies import Json, plain
 

@@ -22,12 +22,12 @@ from agui_middleware.filters.tools import allow_tools
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
-from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol import posted as protocol
 from tests.clients.client import RELEASES, Client, Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, cases
 from tests.downgrades.proof import prepare
+from tests.history.bodies import upgrade
 from tests.history.conversations import astray, doubled, doubled_calls
 from tests.notation import stream as events
 from tests.strategies import Json, plain

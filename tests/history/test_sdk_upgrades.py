@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.sdks import SDKS
-from agui_middleware.history.upgrade import upgrade, upgrades_for
+from agui_middleware.history.upgrade import upgrades_for
+from tests.history.bodies import upgrade
 from tests.history.conversations import astray, doubled
 from tests.strategies import Json
 

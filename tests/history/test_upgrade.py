@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from agui_middleware import ClientVersion
 from agui_middleware.downgrades import DOWNGRADES, SDK_ROWS
-from agui_middleware.history.upgrade import ORDER, upgrade, upgrades_for
+from agui_middleware.history.upgrade import ORDER, upgrades_for
 from agui_middleware.protocol.releases import RELEASES
+from tests.history.bodies import upgrade
 
 Json = dict[str, Any]
 OLDEST, BEFORE_MEDIA, BEFORE_ORDER, LAST_OLD = "0.0.36", "0.0.48", "0.0.54", "0.0.59"

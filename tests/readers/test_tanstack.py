@@ -15,8 +15,8 @@ from ag_ui.core import RunAgentInput
 
 from agui_middleware import rewrite
 from agui_middleware.config.named_clients import parse_client
-from agui_middleware.history.upgrade import upgrade
 from tests.clients.fixtures import unavailable
+from tests.history.bodies import upgrade
 from tests.history.conversations import astray
 from tests.readers.decoding import Reading
 from tests.readers.drawn import expected, messy
