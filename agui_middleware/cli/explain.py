@@ -1,6 +1,6 @@
 """`agui-middleware explain`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -70,16 +70,21 @@ def _reader_lines(reader: Reader) -> Iterator[str]:
     yield f"{reader} {_summary(reader)}: {_counted((*rows, *besides))}"
     if reader.limits:
         yield f"No rewriting helps where it {reader.limits}."
+    yield from _own_lines(row for row in besides if row.first)
     yield from _rows_lines(rows, reader.rows)
-    for row in besides:
+    yield from _own_lines(row for row in besides if not row.first)
+    yield from _guard_lines(reader.release)
+    if not reader.comments:
+        yield "\nNo comment reaches the client, which takes it for an error: those of the agent are removed."
+
+
+def _own_lines(rows: Iterable[SdkRow]) -> Iterator[str]:
+    for row in rows:
         yield f"\n{row.name} (for this SDK)"
         yield f"  Such a client {row.symptom}."
         if row.filter is not None:
             yield f"  {_lost(row)}"
         yield from (f"  {line}" for line in _way_in_lines(row))
-    yield from _guard_lines(reader.release)
-    if not reader.comments:
-        yield "\nNo comment reaches the client, which takes it for an error: those of the agent are removed."
 
 
 def _counted(rows: tuple[Downgrade | SdkRow, ...]) -> str:

@@ -124,6 +124,26 @@ def test_what_is_added_to_a_finished_call_reaches_sdks_that_make_no_second_call_
         assert reading.calls == (cut if decoder in (Kotlin025, Cpp) else whole), decoder
 
 
+FAILED: Json = {"type": "RUN_ERROR", "message": "broken"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [BEGUN, DONE | {"timestamp": None}, BEGUN | {"runId": "q"}, DONE | {"runId": "q"}],
+        [BEGUN, DONE, BEGUN | {"runId": "q", "timestamp": None}, DONE | {"runId": "q"}],
+        [BEGUN, FAILED | {"timestamp": None}, BEGUN | {"runId": "q"}, DONE | {"runId": "q"}],
+        [BEGUN, FAILED, BEGUN | {"runId": "q", "timestamp": None, "input": None}, DONE | {"runId": "q"}],
+    ],
+    ids=["the end", "the next start", "the error", "the start behind an error"],
+)
+@each_decoder
+def test_runs_become_one_where_their_bounds_have_nulls(decoder: type[Decoder], events: list[Json]) -> None:
+    """Every @ag-ui/client rejects such a null, so that its runs stay two; a typed server writes it, and SDKs read it."""
+    reading = decoder().read(rewrite(plain(fits(decoder, events)), client=decoder.client))
+    assert (reading.error, reading.dropped) == (None, [])
+
+
 @cache
 def corpus() -> list[tuple[str, list[Json]]]:
     """The corpus, as the middleware frames it for a client that reads everything."""

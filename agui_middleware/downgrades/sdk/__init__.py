@@ -1,7 +1,8 @@
 """What SDKs other than @ag-ui/client cannot read, or post otherwise: one feature, one row of `SDK_ROWS`.
 
 The table of readers names the rows that an SDK needs besides those of the release of @ag-ui/client that it reads like. They
-come behind these, in this order: what is dropped first need not be changed, and members are checked last.
+come behind these, unless they are declared to come first, in this order: what is dropped first need not be changed, and
+members are checked last.
 """
 
 from agui_middleware.downgrades.pieces import join_texts
@@ -98,7 +99,8 @@ SDK_ROWS: tuple[SdkRow, ...] = (
     SdkRow("empty-arguments", without_empty_arguments, "rejects TOOL_CALL_ARGS whose `delta` is empty"),
     SdkRow("empty-patches", without_empty_patches, "ends the run at an ACTIVITY_DELTA without operations"),
     SdkRow("null-states", without_null_states, "ends the run at a STATE_SNAPSHOT whose state is null"),
-    SdkRow("null-members", without_null_members, "rejects a null where a member may be absent"),
+    # First: two runs become one only where both are well-formed, which one with a null is not for any @ag-ui/client.
+    SdkRow("null-members", without_null_members, "rejects a null where a member may be absent", first=True),
     SdkRow("start-roles", with_start_roles, "rejects or loses a START without a role"),
     SdkRow("float-timestamps", integer_timestamps, "rejects or loses an event whose timestamp has a fraction"),
     SdkRow("member-aliases", with_member_aliases, "reads `toolName` and `error.message` instead of AG-UI's members"),

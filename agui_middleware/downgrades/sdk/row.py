@@ -21,3 +21,5 @@ class SdkRow(NamedTuple):
     """What its user misses; empty for a row that loses nothing."""
     upgrade: Upgrade | None = None
     """What is changed in the conversation that it posts, from the posted body alone."""
+    first: bool = False
+    """It comes before the rows of the release that the SDK reads like, which take what it changes for malformed."""
