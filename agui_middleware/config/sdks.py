@@ -52,7 +52,7 @@ def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str 
 
 _DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
 _RUST: Final = ("interleaving", "no-snapshots")
-_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages")
+_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages", "other-parents")
 _TANSTACK_LIMITS: Final = "ignores state and activities, and posts the results of tools under ids of its own"
 _LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
 
@@ -242,6 +242,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "0.26.0",
                 "several-runs",
                 "call-messages",
+                "other-parents",
                 "activity-messages",
                 "posted-data",
                 like="0.0.58",
@@ -250,6 +251,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
             ),
             _since(
                 "0.30.0",
+                "other-parents",
                 "activity-messages",
                 "posted-data",
                 like="0.0.58",

@@ -3,6 +3,7 @@
 `npm ci --prefix tests/readers/tanstack` installs the releases.
 """
 
+import asyncio
 import base64
 import json
 import subprocess
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from ag_ui.core import RunAgentInput
 
@@ -20,6 +22,7 @@ from tests.history.bodies import upgrade
 from tests.history.conversations import astray
 from tests.readers.decoding import Reading
 from tests.readers.drawn import expected, messy
+from tests.readers.live.served import Served
 from tests.strategies import Json, batch, plain
 
 HERE = Path(__file__).parent / "tanstack"
@@ -27,7 +30,7 @@ RELEASES = [name.removeprefix("tanstack-") for name in json.loads((HERE / "packa
 
 ANSWER: list[Json] = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"},
-    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "", "delta": "bye"},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "second", "delta": "bye"},
     {"type": "RUN_FINISHED", "threadId": "t", "runId": "r2"},
 ]
 
@@ -40,6 +43,18 @@ def drawn() -> list[list[Json]]:
     """Runs that end well, with nothing that replaces their messages in the end."""
     unlike = ("RUN_ERROR", "MESSAGES_SNAPSHOT")
     return [run for run in batch(messy(), 80) if not any(event["type"] in unlike for event in run)]
+
+
+@cache
+def two_turns(release: str) -> list[tuple[list[Json], Any]]:
+    """Runs, and the end of each conversation that goes on with an answer."""
+    runs, answer = uninterrupted(), served(release, ANSWER)
+    return list(zip(runs, converse(release, [[served(release, run), answer] for run in runs]), strict=True))
+
+
+def uninterrupted() -> list[list[Json]]:
+    """Those behind which the user may say something: 0.23.2 and newer refuse that while an interrupt waits."""
+    return [run for run in drawn() if (run[-1].get("outcome") or {}).get("type") != "interrupt"]
 
 
 def converse(release: str, conversations: list[list[bytes]]) -> list[Any]:
@@ -128,15 +143,43 @@ def test_a_text_behind_a_call_keeps_its_beginning(release: str, name: str) -> No
 @each_release
 def test_a_second_turn_is_read_and_posts_the_first(release: str) -> None:
     """From 0.10 on a request holds the conversation as RunAgentInput; before, as TanStack's own messages."""
-    runs = drawn()[:10]
-    second = served(release, [event | {"messageId": "second"} if "messageId" in event else event for event in ANSWER])
-    ends = converse(release, [[served(release, events), second] for events in runs])
-    for events, end in zip(runs, ends, strict=True):
+    for events, end in two_turns(release):
         assert end["error"] is None, events
         assert received(end["messages"]).texts["second"] == "bye", events
         posted = [message["id"] for message in end["posted"][-1]["messages"]]
         assert {id for id, text in expected(events).texts.items() if text} <= set(posted), events
         takes(given(release, end["posted"][-1]), expected(events), release)
+
+
+@each_release
+def test_with_a_store_a_second_turn_brings_back_whose_each_message_is(release: str) -> None:
+    """And no call or result twice, though TanStack posts results under ids of its own."""
+    for events, end in two_turns(release):
+        agent = Served([events, ANSWER], history="memory://")
+        asyncio.run(post(agent, release, [end["posted"][0], end["posted"][-1]]))
+        body, wanted = agent.given[-1], expected(events)
+        RunAgentInput.model_validate(body, by_alias=True, by_name=False)
+        takes(body, wanted, release)
+        messages = {message["id"]: message for message in body["messages"]}
+        assert len(messages) == len(body["messages"]), events
+        for id, owner in owners(events).items():
+            assert messages[id].get("subagentRunId") == owner, events
+
+
+async def post(agent: Served, release: str, bodies: list[Json]) -> None:
+    headers = {"x-ag-ui-client-version": f"@tanstack/ai-client@{release}", "content-type": "application/json"}
+    async with httpx.AsyncClient(transport=agent.transport, headers=headers) as http:
+        for body in bodies:
+            await http.post("http://agent/", content=json.dumps(body))
+
+
+def owners(events: list[Json]) -> dict[str, str | None]:
+    """Whose each text is that says something, by its first event."""
+    texts, first = expected(events).texts, dict[str, str | None]()
+    for event in events:
+        if event["type"].startswith("TEXT_MESSAGE_") and texts.get(id := event.get("messageId", "")):
+            first.setdefault(id, event.get("subagentRunId"))
+    return first
 
 
 def given(release: str, posted: Json) -> Json:

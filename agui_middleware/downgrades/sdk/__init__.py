@@ -24,6 +24,7 @@ from agui_middleware.downgrades.sdk.input_echoes import without_input_echoes
 from agui_middleware.downgrades.sdk.member_aliases import with_member_aliases
 from agui_middleware.downgrades.sdk.null_members import without_null_members
 from agui_middleware.downgrades.sdk.null_states import without_null_states
+from agui_middleware.downgrades.sdk.other_parents import without_other_parents
 from agui_middleware.downgrades.sdk.parallel_calls import one_call_at_a_time
 from agui_middleware.downgrades.sdk.posted_extras import without_copied_data, without_empty_resume, without_tool_names
 from agui_middleware.downgrades.sdk.posted_gaps import without_gaps
@@ -89,6 +90,11 @@ SDK_ROWS: tuple[SdkRow, ...] = (
         "parallel-calls",
         one_call_at_a_time,
         "gives the arguments of parallel tool calls to the last one that started",
+    ),
+    SdkRow(
+        "other-parents",
+        without_other_parents,
+        "attaches a tool call to a message that is not the assistant's, and does not post it back",
     ),
     SdkRow(
         "call-messages",

@@ -274,6 +274,23 @@ class TestParallelCalls:
         assert ended[-1]["code"] == "AGUI_EVENT_TOO_LARGE"
 
 
+class TestOtherParents:
+    START: ClassVar[Json] = {"type": "TEXT_MESSAGE_START", "messageId": "m"}
+    CHILD: ClassVar[Json] = call("a") | {"parentMessageId": "m"}
+
+    @pytest.mark.parametrize("role", ["user", "system", "developer"])
+    def test_a_call_of_a_message_that_holds_no_calls_has_no_parent(self, role: str) -> None:
+        start = self.START | {"role": role}
+        assert changed("other-parents", start, self.CHILD) == [start, call("a")]
+        restates = snapshot({"id": "m", "role": role, "content": "hi"})
+        assert changed("other-parents", restates, self.CHILD) == [restates, call("a")]
+
+    def test_any_other_call_keeps_its_parent(self) -> None:
+        stays("other-parents", call("b"), self.START | {"role": "assistant"}, self.CHILD)
+        stays("other-parents", self.CHILD)
+        stays("other-parents", self.START | {"role": "user"}, self.CHILD | {"parentMessageId": 1})
+
+
 class TestCallMessages:
     START: ClassVar[Json] = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
     END: ClassVar[Json] = {"type": "TEXT_MESSAGE_END", "messageId": "a"}

@@ -55,15 +55,18 @@ def received(updates: list[Any]) -> Reading:
     return reading
 
 
-def read(*turns: list[Json]) -> tuple[list[Reading], Served]:
-    served = Served(turns)
+def read(*turns: list[Json], history: str | None = None) -> tuple[list[Reading], Served]:
+    served = Served(turns, history)
     updates = asyncio.run(converse(served, *["hi"] * len(turns)))
     return [received(each) for each in updates], served
 
 
+@pytest.mark.parametrize("history", [None, "memory://"], ids=["no store", "a store"])
 @pytest.mark.parametrize("events", runs())
-def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(events: list[Json]) -> None:
-    (first, second), served = read(events, SECOND)
+def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(
+    events: list[Json], history: str | None
+) -> None:
+    (first, second), served = read(events, SECOND, history=history)
     wanted = expected(events)
     assert first.error is None
     assert {id: text for id, text in first.texts.items() if text} == {
@@ -73,7 +76,9 @@ def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(event
     assert first.results.keys() == wanted.results.keys()
     assert second.texts == {"second": "bye"}
     calls = [call["id"] for message in served.given[1]["messages"] for call in message.get("toolCalls", ())]
-    assert set(calls) == set(wanted.calls)
+    assert sorted(calls) == sorted(wanted.calls)
+    results = [message["toolCallId"] for message in served.given[1]["messages"] if message["role"] == "tool"]
+    assert sorted(results) == sorted(wanted.results)
 
 
 def test_a_call_that_is_continued_after_its_end_is_one_call() -> None:

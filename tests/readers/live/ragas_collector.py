@@ -95,9 +95,12 @@ def again(first: AGUIEventCollector) -> list[Any]:
     return [HumanMessage(content="hi"), *first.messages, HumanMessage(content="again")]
 
 
+@pytest.mark.parametrize("history", [None, "memory://"], ids=["no store", "a store"])
 @pytest.mark.parametrize("events", readable())
-def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(events: list[Json], serve: Any) -> None:
-    served = serve(Served([events, SECOND]))
+def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(
+    events: list[Json], history: str | None, serve: Any
+) -> None:
+    served = serve(Served([events, SECOND], history))
     first, _ = collected("hi")
     wanted, got = expected(events), received(first)
     assert {id: text for id, text in got.texts.items() if text} == shown(events)

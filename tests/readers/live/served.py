@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,18 +20,20 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 class Served:
     """Answers the first request with the first of `runs`, and so on; the last answers all that follow.
 
+    - `history`: the store of the middleware; `None` for none.
     - `sent`: the bodies as the SDK sent them.
     - `given`: the bodies as the endpoint got them.
     """
 
     runs: Sequence[list[Json]]
+    history: str | None = None
     sent: list[Json] = field(default_factory=list)
     given: list[Json] = field(default_factory=list)
 
-    @property
+    @cached_property
     def transport(self) -> httpx.ASGITransport:
         """What `httpx.AsyncClient` takes in place of a connection."""
-        return httpx.ASGITransport(app=self._outer(AGUIMiddleware(self._answer, Settings())))
+        return httpx.ASGITransport(app=self._outer(AGUIMiddleware(self._answer, Settings(), history=self.history)))
 
     def _outer(self, app: ASGIApp) -> ASGIApp:
         async def keep(scope: Scope, receive: Receive, send: Send) -> None:
