@@ -16,6 +16,12 @@ def expected(events: list[Json]) -> Reading:
     return reading
 
 
+def filled(texts: dict[str, str], events: list[Json]) -> dict[str, str]:
+    """Those that hold something. A text with the id of an activity is left out, as `activity-texts` declares."""
+    activities = {event["messageId"] for event in events if event["type"] == "ACTIVITY_SNAPSHOT"}
+    return {id: text for id, text in texts.items() if text and id not in activities}
+
+
 @st.composite
 def messy(draw: st.DrawFn) -> list[Json]:
     """A run of 1.0 as servers write it: with nulls, fractions in timestamps, without roles, with results in parts."""

@@ -23,7 +23,7 @@ from tests.readers.decoders import (
     RustCommunity,
 )
 from tests.readers.decoding import Decoder
-from tests.readers.drawn import expected, messy, restated
+from tests.readers.drawn import expected, filled, messy, restated
 from tests.strategies import Json, batch, plain
 
 pytestmark = pytest.mark.untraced
@@ -54,12 +54,6 @@ def drawn() -> list[list[Json]]:
     return batch(messy(), 120)
 
 
-def _filled(texts: dict[str, str], events: list[Json]) -> dict[str, str]:
-    """Those that hold something. A text with the id of an activity is left out, as `activity-texts` declares."""
-    activities = {event["messageId"] for event in events if event["type"] == "ACTIVITY_SNAPSHOT"}
-    return {id: text for id, text in texts.items() if text and id not in activities}
-
-
 def joins_no_calls(decoder: type[Decoder]) -> bool:
     """Whether the SDK makes a second call of one that is continued after its end, so that less of it is sent."""
     reader = parse_client(decoder.client)
@@ -72,7 +66,7 @@ def test_every_rewritten_run_is_accepted_and_everything_arrives(decoder: type[De
     for events in (fits(decoder, events) for events in drawn()):
         reading, wanted = decoder().read(rewrite(plain(events), client=decoder.client)), expected(events)
         assert (reading.error, reading.dropped) == (None, []), events
-        assert _filled(reading.texts, events) == _filled(wanted.texts, events), events
+        assert filled(reading.texts, events) == filled(wanted.texts, events), events
         if decoder is DotNet251105:  # which knows no tool calls
             continue
         assert reading.results.keys() == wanted.results.keys(), events

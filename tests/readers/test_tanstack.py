@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from ag_ui.core import RunAgentInput
 
@@ -156,7 +155,7 @@ def test_with_a_store_a_second_turn_brings_back_whose_each_message_is(release: s
     """And no call or result twice, though TanStack posts results under ids of its own."""
     for events, end in two_turns(release):
         agent = Served([events, ANSWER], history="memory://")
-        asyncio.run(post(agent, release, [end["posted"][0], end["posted"][-1]]))
+        asyncio.run(agent.post(f"@tanstack/ai-client@{release}", end["posted"][0], end["posted"][-1]))
         body, wanted = agent.given[-1], expected(events)
         RunAgentInput.model_validate(body, by_alias=True, by_name=False)
         takes(body, wanted, release)
@@ -164,13 +163,6 @@ def test_with_a_store_a_second_turn_brings_back_whose_each_message_is(release: s
         assert len(messages) == len(body["messages"]), events
         for id, owner in owners(events).items():
             assert messages[id].get("subagentRunId") == owner, events
-
-
-async def post(agent: Served, release: str, bodies: list[Json]) -> None:
-    headers = {"x-ag-ui-client-version": f"@tanstack/ai-client@{release}", "content-type": "application/json"}
-    async with httpx.AsyncClient(transport=agent.transport, headers=headers) as http:
-        for body in bodies:
-            await http.post("http://agent/", content=json.dumps(body))
 
 
 def owners(events: list[Json]) -> dict[str, str | None]:

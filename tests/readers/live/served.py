@@ -43,6 +43,13 @@ class Served:
 
         return keep
 
+    async def post(self, client: str, *bodies: Json) -> None:
+        """Post bodies, as `client` would."""
+        headers = {"x-ag-ui-client-version": client, "content-type": "application/json"}
+        async with httpx.AsyncClient(transport=self.transport, headers=headers) as http:
+            for body in bodies:
+                await http.post("http://agent/", content=json.dumps(body))
+
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.given.append(json.loads(await _body(receive)))
         run = self.runs[min(len(self.given), len(self.runs)) - 1]
