@@ -1,8 +1,10 @@
 """Work counted instead of timed, so that a test of growth says the same on every machine."""
 
+import gc
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -20,11 +22,12 @@ def work_of(action: Callable[[], object]) -> int:
             work += 1 + (len(owner) if isinstance(owner, bytes | bytearray) else 0)
 
     before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
+    with _uncollected():
+        sys.setprofile(count)
+        try:
+            action()
+        finally:
+            sys.setprofile(before)
     return work
 
 
@@ -38,11 +41,12 @@ def steps_of(action: Callable[[], object]) -> int:
         return count
 
     before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
+    with _uncollected():
+        sys.settrace(count)
+        try:
+            action()
+        finally:
+            sys.settrace(before)
     return steps
 
 
@@ -54,3 +58,15 @@ def memory_of(action: Callable[[], object]) -> tuple[int, int]:
         return tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector, whose callbacks (hypothesis has some) would be counted, from running meanwhile."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

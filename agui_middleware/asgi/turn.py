@@ -63,7 +63,9 @@ class Turn:
             before = Posted.read(body)
             if before is None:
                 return body
-            posted = upgraded(before, self._decision.choice.client)
+            posted = upgraded(before, self._decision.choice.plan.named_client)
+            if not posted.is_run_input:
+                return body
             given = await self._restored(posted)
             if self._route.history_without_subagents:
                 given = history_without_subagents(given)

@@ -38,7 +38,7 @@ class TurnMaker:
         choice, threads = decision.choice, self._threads
         plan, route = choice.plan, choice.route
         keeps = threads is not None and route.history and plan.takes_away
-        if not (keeps or upgrades_for(plan.client) or route.history_without_subagents):
+        if not (keeps or upgrades_for(plan.named_client) or route.history_without_subagents):
             return None
         if not is_readable(scope):
             return None

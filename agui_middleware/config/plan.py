@@ -28,11 +28,16 @@ class Plan(NamedTuple):
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
     reads_comments: bool = True
-    """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
+    """It reads a stream with comments of SSE in it. If not, none reaches it, be it the app's own."""
     reader: Reader | None = None
     """The SDK that reads it; `None`: @ag-ui/client."""
     takes_away: bool = False
     """The reader may end with another conversation than the agent's, so that it posts another one."""
+
+    @property
+    def named_client(self) -> ClientVersion | Reader | None:
+        """The SDK that reads it, or the release of @ag-ui/client."""
+        return self.reader or self.client
 
     @property
     def reader_name(self) -> str | None:
@@ -70,14 +75,15 @@ def make_plan(
     `ValueError` where it is neither `auto` nor a value of `SubagentVisibility`.
     """
     reader = client if isinstance(client, Reader) else None
-    release, also = (client.release, client.rows) if isinstance(client, Reader) else (client, ())
+    release = client.release if isinstance(client, Reader) else client
+    also, spared = ((), ()) if reader is None else (reader.rows, reader.spared)
     lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(release)
     shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
     seen = SubagentVisibility(shown)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
-    pipeline = build_pipeline(release, visible, lowered=lowered, also=also)
+    pipeline = build_pipeline(release, visible, lowered=lowered, also=also, spared=spared)
     return Plan(
         client=release,
         visibility=seen,

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, downgrades_for, sdk_rows
+from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, downgrades_for
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Loss
@@ -30,8 +30,8 @@ ENDED = Reason("ended", "The run was ended: a route that hides must not send wha
 
 def reasons(plan: Plan, visibility: str) -> list[Reason]:
     """The reason of each filter of a plan that `make_plan` made for `visibility`, in order."""
-    own = () if plan.reader is None else plan.reader.rows
-    declared: list[Downgrade | SdkRow] = [*downgrades_for(plan.client, own), *sdk_rows(own)]
+    own = [] if plan.reader is None else plan.reader.own_rows
+    declared: list[Downgrade | SdkRow] = [*downgrades_for(plan.client), *own]
     rows = {row.filter: row for row in declared if row.filter is not None}
     lowered = visibility in ("auto", "attributed") and SUBAGENTS in rows.values()
     chosen = SUBAGENTS if lowered else Reason("visibility", f"The route shows subagents {plan.visibility}.")

@@ -1,4 +1,4 @@
-"""A posted RunAgentInput: the conversation that a client sends with a run.
+"""A posted RunAgentInput, or what comes in place of one: the conversation that a client sends with a run.
 
 A conversation has hundreds of messages, of which an upgrade changes few. So the members by which messages belong together
 are decoded once for all of them, and the rest of a message only where it changes.
@@ -46,7 +46,7 @@ _decode_head = msgspec.json.Decoder(MessageHead).decode
 
 
 class Posted:
-    """A RunAgentInput and its messages, undecoded. Not to be changed: edits return another one."""
+    """A RunAgentInput, or what an SDK posts in place of one, and its messages, undecoded. Edits return another one."""
 
     __slots__ = ("input", "messages")
 
@@ -59,13 +59,15 @@ class Posted:
 
     @classmethod
     def read(cls, body: bytes) -> Self | None:
-        """Read the body of a request; `None` where it is not an object with `threadId`, `runId` and the list `messages`.
+        """Read the body of a request; `None` where it is not an object with the list `messages`, or null in its place.
 
         Raises `MalformedEvent` where it is not JSON.
         """
         input = JsonObject.of(body)
-        ids, raws = (input.get("threadId"), input.get("runId")), input.get_raw_list("messages")
-        if raws is None or not all(isinstance(id, str) for id in ids):
+        raws = input.get_raw_list("messages")
+        if raws is None and input.get("messages", "") is None:
+            raws = []
+        if raws is None:
             return None
         return cls(input, _with_heads(body, raws))
 
@@ -73,6 +75,15 @@ class Posted:
     def raw(self) -> bytes:
         """The whole input as JSON."""
         return self.input.raw
+
+    @property
+    def is_run_input(self) -> bool:
+        """Whether it is a RunAgentInput, which has the strings `threadId` and `runId`."""
+        return all(isinstance(self.input.get(name), str) for name in ("threadId", "runId"))
+
+    def with_input(self, input: JsonObject) -> Self:
+        """A copy with other members beside the messages; the same object where the input is the same."""
+        return self if input is self.input else type(self)(input, self.messages)
 
     def with_members(self, **members: Any) -> Self:
         """A copy with these members set."""

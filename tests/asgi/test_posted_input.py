@@ -181,6 +181,17 @@ async def test_a_body_that_names_a_protocol_version_tells_who_posts_it() -> None
     assert same((await given(request(None, [BINARY]), settings)).body, MEDIA)
 
 
+async def test_the_body_of_an_sdk_is_upgraded_by_its_own_rows() -> None:
+    """Named alone, and beside the release of a runtime that passes its body on."""
+    snake = {"thread_id": "t", "run_id": "r", "messages": [], **REST}
+    camel = {"threadId": "t", "runId": "r", "messages": [], **REST}
+    for client in ("agent-framework-ag-ui@1.7.0", "agent-framework-ag-ui@1.7.0, 0.0.45"):
+        agent = await given(request(client, [json.dumps(snake).encode()]))
+        assert json.loads(agent.body) == camel
+        assert agent.header(b"content-length") == [b"%d" % len(agent.body)]
+    assert json.loads((await given(request("0.0.58", [json.dumps(snake).encode()]))).body) == snake
+
+
 async def test_a_client_that_leaves_while_it_posts_is_one_to_the_app() -> None:
     heard: list[Message] = []
 

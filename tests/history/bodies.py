@@ -8,10 +8,11 @@ from agui_middleware import ClientVersion, Restoration
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.turn import Turn
 from agui_middleware.config.plan import make_plan
+from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import EVERY_PATH
 
 
-def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
+def upgrade(body: bytes, client: ClientVersion | Reader | None) -> bytes:
     """What `Turn` makes of a body. Without a store it awaits nothing."""
     try:
         turn_without_store(client).read(body).send(None)
@@ -22,9 +23,9 @@ def upgrade(body: bytes, client: ClientVersion | None) -> bytes:
 
 
 @cache
-def turn_without_store(client: ClientVersion | None) -> Turn:
+def turn_without_store(client: ClientVersion | Reader | None) -> Turn:
     """A turn of a client where no history is configured."""
-    choice = SimpleNamespace(client=client, route=EVERY_PATH, plan=make_plan(client))
+    choice = SimpleNamespace(route=EVERY_PATH, plan=make_plan(client))
     decision: Any = SimpleNamespace(choice=choice)  # all of it that a turn without a store looks at
     return Turn(decision, None, None, Reports(), _restored_nothing)
 
