@@ -348,6 +348,15 @@ def _leaves_orphans(turn: Turn) -> bool:
     return turn.edit is delete and bool(_results(turn.original) - _results(turn.after) - _calls(turn.original))
 
 
+def _holds_calls_elsewhere(turn: Turn) -> bool:
+    return turn.edit is delete and bool(_calls(turn.after) - _calls(turn.original))
+
+
+def _loses_an_orphan(turn: Turn) -> bool:
+    lost = [message for message in turn.original if message["role"] == "tool" and message not in turn.after]
+    return turn.release == "0.0.30" and any(result["toolCallId"] not in _calls(turn.original) for result in lost)
+
+
 def _answers_more(turn: Turn) -> bool:
     return turn.edit is delete and bool(_results(turn.after) - _results(turn.original))
 
@@ -385,6 +394,10 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "an agent uses the id of a call again": lambda turn: bool(doubled_calls(turn.posted)) or _uses_calls_again(turn),
     "nothing that the record knows is posted": _is_unknown,
     "a result goes with its call, which the user has deleted": _leaves_orphans,
+    "a deleted message does not take along a call that the client holds in another one": _holds_calls_elsewhere,
+    "0.0.30 drops a result behind which no message changes, and a result without its call does not come back": (
+        _loses_an_orphan
+    ),
     "a result that came last comes back with its call, though the user has deleted it": _answers_more,
     "1.0.0 strips members that it does not know": _keeps_unknown_members,
 }

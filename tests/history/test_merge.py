@@ -428,3 +428,31 @@ def test_restoring_again_changes_nothing(release: str, route: Route) -> None:
     given = thread.ask()
     thread.held = given
     assert json.dumps(thread.given()) == json.dumps(given)
+
+
+def test_a_result_that_was_deleted_in_an_earlier_turn_stays_deleted() -> None:
+    """Found by `test_a_turn_in_which_nothing_is_said_changes_nothing`: it came back a turn later."""
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; SNAP u1:user t:tool=c m+c; TS n @s; TC n b; TE n; RF r")
+    thread.drop("t")
+    assert "t" not in ids(thread.ask())
+    thread.run("RS r; RF r")
+    assert "t" not in ids(thread.ask("u3"))
+
+
+def test_a_call_of_an_earlier_message_of_an_id_does_not_come_back_into_a_later_one() -> None:
+    """The agent has cleared the conversation, and a developer's message has the id of the one that held the call."""
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; KS c m @s; KE c; TS n @s; TC n x; TE n; RF r")
+    thread.held = [user("u2")]
+    thread.run('RS r; SNAP; TS m role="developer" @s; TC m y; TE m; TS a; TC a z; TE a; RF r')
+    given = thread.ask("u3")
+    assert "toolCalls" not in of(given, "m")
+
+
+def test_a_result_that_0_0_30_keeps_to_itself_comes_back() -> None:
+    """It takes the result, but its application gets it only once another event changes a message."""
+    thread = Thread("0.0.30")
+    thread.run("RS r; TS m; TC m a; TE m; KS c; KE c; KR c t; CUSTOM x value=1; RF r")
+    thread.drop("t")  # so far as the application knows, there is none
+    assert ids(thread.ask()) == ["u1", "m", "c", "t", "u2"]
