@@ -8,7 +8,7 @@ releases read `binary`. Malformed binary parts are mended or left out by 1.0.0, 
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media, media_of
+from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
@@ -35,7 +35,7 @@ async def binary_parts_as_media(events: AsyncIterator[Event], context: Context) 
 
 def posted_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media parts, including those with only a provider's handle."""
-    return edit_posted_binaries(posted, media_of)
+    return edit_posted_binaries(posted)
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:

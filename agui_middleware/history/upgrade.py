@@ -18,7 +18,7 @@ from agui_middleware.protocol.releases import ClientVersion
 
 ORDER: Final[tuple[Upgrade, ...]] = (
     with_required_members,
-    binary_as_media,  # before `posted_media`, which knows nothing of the MIME types that we have filled in
+    binary_as_media,
     posted_media,
     join_texts,
     join_calls,
@@ -30,6 +30,8 @@ ORDER: Final[tuple[Upgrade, ...]] = (
 def upgrades_for(client: ClientVersion | None) -> tuple[Upgrade, ...]:
     """The upgrades of what `client` posts, in order; none for a client that reads everything (`None`)."""
     needed = {row.upgrade for row in downgrades_for(client)}
+    if binary_as_media in needed:  # it also takes back the MIME types that the middleware has filled in
+        needed.discard(posted_media)
     return tuple(upgrade for upgrade in ORDER if upgrade in needed)
 
 
