@@ -82,13 +82,11 @@ def media_of(part: JsonObject, filled: Collection[str] = ()) -> JsonObject:
     binary = _binary(part)
     if binary.type != "binary" or not isinstance(binary.mimeType, str | None):
         return part
-    values = {name: bytes(getattr(binary, name)) for name in _PLACES}
-    place = next((name for name, value in values.items() if value not in _EMPTY), None)
-    if place is None or not values[place].startswith(b'"') or (place == "data" and binary.mimeType is None):
+    source = _source(binary)
+    if source is None:
         return part
     kind, slash, _ = (binary.mimeType or "").partition("/")
-    source = {"type": _PLACES[place], "value": getattr(binary, place)}
-    if binary.mimeType is not None and (place == "data" or binary.mimeType not in filled):
+    if binary.mimeType is not None and (source["type"] == "data" or binary.mimeType not in filled):
         source["mimeType"] = binary.mimeType
     after = {name: value for name, value in part.members().items() if name not in _GOES}
     after["type"] = kind if slash and kind in MEDIA else "document"
@@ -97,6 +95,16 @@ def media_of(part: JsonObject, filled: Collection[str] = ()) -> JsonObject:
         metadata = part.get("metadata")
         after["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), "filename": binary.filename}
     return JsonObject(after)
+
+
+def _source(binary: _Binary) -> dict[str, Any] | None:
+    for place, kind in _PLACES.items():
+        value = getattr(binary, place)
+        raw = bytes(value)
+        if raw not in _EMPTY:
+            is_whole = raw.startswith(b'"') and (place != "data" or binary.mimeType is not None)
+            return {"type": kind, "value": value} if is_whole else None
+    return None
 
 
 def _binary(part: JsonObject) -> _Binary:
