@@ -98,9 +98,11 @@ class Draft:
     def _holds(self, key: str, call: str) -> bool:
         """Whether a call belongs to a message, rather than to an earlier one of its id."""
         message, item = self.messages.get(key), self.kept.items.get(key)
-        if message is None or message[0].role != "assistant":
+        if message is None:
             return False
-        return item is None or item.whole == ABSENT or call in item.calls
+        if item is not None and (item.calls or item.whole != ABSENT):
+            return call in item.calls  # of a message that the client has not, all are listed
+        return message[0].role == "assistant"
 
     def _replace_call(
         self, lists: dict[str, list[tuple[str, JsonObject]]], id: str, item: Item, place: str, call: JsonObject

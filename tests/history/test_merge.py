@@ -456,3 +456,21 @@ def test_a_result_that_0_0_30_keeps_to_itself_comes_back() -> None:
     thread.run("RS r; TS m; TC m a; TE m; KS c; KE c; KR c t; CUSTOM x value=1; RF r")
     thread.drop("t")  # so far as the application knows, there is none
     assert ids(thread.ask()) == ["u1", "m", "c", "t", "u2"]
+
+
+def test_a_call_comes_back_into_a_message_that_the_client_holds_in_another_role() -> None:
+    """The route drops the call that has made the message an assistant's, so that the text makes it a system's."""
+    thread = Thread("1.0.0", NO_TOOLS)
+    thread.run('RS r; KS c; KE c; TS c role="system"; TC c a; TE c; RF r')
+    assert of(thread.held, "c")["role"] == "system"
+    given = thread.ask()
+    assert of(given, "c")["role"] == "assistant"
+    assert calls_of(given) == {"c": ["c"]}
+
+
+def test_a_call_of_an_earlier_message_does_not_come_back_into_one_that_is_shown() -> None:
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; KS c m @s; KE c; TS n @s; TC n x; TE n; RF r")
+    thread.held = [user("u2")]
+    thread.run('RS r; SNAP; TS m role="developer"; TC m y; TE m; TS a; TC a z; TE a; RF r')
+    assert "toolCalls" not in of(thread.ask("u3"), "m")
