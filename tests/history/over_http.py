@@ -63,7 +63,10 @@ class OverHttp:
     @contextmanager
     def serve(self) -> Iterator[None]:
         """Serve on a loopback port, in a thread."""
-        endpoints = [Endpoint(path=f"/{r.name}", visibility=r.visibility, filters=list(r.filters)) for r in ROUTES]
+        endpoints = [
+            Endpoint.model_validate({"path": f"/{each.name}", "visibility": each.visibility, "filters": each.filters})
+            for each in ROUTES
+        ]
         settings = Settings(routes=endpoints, history_limit=LIMIT)
         app = AGUIMiddleware(self.agents, settings, history=self.store)
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off"))
