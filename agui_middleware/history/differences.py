@@ -141,9 +141,12 @@ class _Differences:
                 self.kept.items.setdefault(key, Item(members={}))
 
     def _forget_results(self, before: Kept, given: Posted) -> None:
-        """Results that have not come back with their calls were deleted: by the next turn no chain says so any more."""
+        """Forget results that have not come back with their calls: deleted ones, of which the next chain says nothing.
+
+        A new call of an id that was used before has results of its own.
+        """
         there = set(keys_of(head for head, _ in given.messages))
-        calls = {id for head, _ in given.messages if head.toolCalls for id in head.calls}
+        calls = self._asked.union(id for head, _ in given.messages if head.toolCalls for id in head.calls)
         for key, item in before.items.items():
             if item.result_of in calls and key not in there and key not in self._ours:
                 self.kept.items.setdefault(key, Item(members={}))

@@ -474,3 +474,12 @@ def test_a_call_of_an_earlier_message_does_not_come_back_into_one_that_is_shown(
     thread.held = [user("u2")]
     thread.run('RS r; SNAP; TS m role="developer"; TC m y; TE m; TS a; TC a z; TE a; RF r')
     assert "toolCalls" not in of(thread.ask("u3"), "m")
+
+
+def test_a_result_of_an_earlier_call_does_not_come_back_with_a_later_one_of_its_id() -> None:
+    """Agents count from one in each run. The first question, and all that followed, is no longer posted."""
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; KS c @s; KE c; KR c t @s; RF r")
+    thread.held = [user("u2")]
+    thread.run("RS r; KS c @s; KE c; TS a; TC a x; TE a; RF r")
+    assert ids(thread.ask("u3")) == ["u2", "c", "a", "u3"]
