@@ -28,7 +28,7 @@ from tests.downgrades.proof import prepare
 from tests.history.remembered import EDITS, LIMIT, ROUTES, Exchange, Route, converse, report
 from tests.strategies import Json
 
-LOADED = 30.0  # seconds at most until a server answers
+LOADED = 30.0  # seconds at most for what takes milliseconds on an idle machine
 
 
 class Agents:
@@ -67,7 +67,7 @@ class OverHttp:
             Endpoint.model_validate({"path": f"/{each.name}", "visibility": each.visibility, "filters": each.filters})
             for each in ROUTES
         ]
-        settings = Settings(routes=endpoints, history_limit=LIMIT)
+        settings = Settings(routes=endpoints, history_limit=LIMIT, history_timeout=LOADED)
         app = AGUIMiddleware(self.agents, settings, history=self.store)
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off"))
         thread = threading.Thread(target=server.run)
