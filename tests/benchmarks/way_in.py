@@ -101,7 +101,7 @@ def _run(rewriter: Rewriter, frames: list[bytes]) -> None:
 
 async def ratios(rounds: int) -> dict[str, float]:
     """What a change may not worsen: upgrades in decodes and encodes of the body, kept streams over the same not kept."""
-    found = {}
+    found: dict[str, float] = {}
     for kind in KINDS:
         body = conversation("images" in kind, "results" in kind)
         turns = {client: _turn(partial(upgrade, body, ClientVersion.parse(client)), 5) for client in CLIENTS}
