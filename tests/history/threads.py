@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agui_middleware import ClientVersion, Event
+from agui_middleware import ClientVersion, Event, Restoration
 from agui_middleware.history.merge import Restored, restore
 from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import Kept
@@ -63,6 +63,12 @@ class Thread:
     def restored(self, *, kept: Kept | None = None, client: str | None = None) -> Restored:
         version = self.client if client is None else ClientVersion.parse(client)
         return restore(read(posted(self.held), version), kept or self.memory.kept or Kept(), version)
+
+    def restoration(self) -> Restoration:
+        """What is put back into what is held."""
+        restoration = self.restored().restoration
+        assert restoration is not None
+        return restoration
 
     def drop(self, id: str) -> None:
         """Have the user delete a message."""
