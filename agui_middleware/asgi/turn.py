@@ -151,9 +151,8 @@ class Turn:
             return posted
         restored = restore(posted, self._record.kept, plan.client)
         self._given = restored.posted
-        if restored.posted is not posted:
-            _, messages, members, calls, removed = restored
-            self._decision.choice.restored = Restoration(thread, messages, members, calls, removed)
+        if restored.restoration is not None:
+            self._decision.choice.restored = restored.restoration
             self._on_restore(self._decision.choice.restored)
         return restored.posted
 

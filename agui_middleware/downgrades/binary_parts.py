@@ -7,7 +7,7 @@ releases read `binary`. Malformed binary parts are mended or left out by 1.0.0, 
 
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media, media_of
+from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import UNSET, JsonObject
@@ -35,7 +35,7 @@ def binary_parts_as_media(context: Context) -> Step:
 
 def posted_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media parts, including those with only a provider's handle."""
-    return edit_posted_binaries(posted, media_of)
+    return edit_posted_binaries(posted)
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:

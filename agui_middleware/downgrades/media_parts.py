@@ -6,7 +6,7 @@ Releases 0.0.41 to 0.0.48 only know `binary`, with MIME type and URL or data at 
 
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_binaries, is_media, media_of
+from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import JsonObject
@@ -41,7 +41,7 @@ def media_parts_as_binary(context: Context) -> Step:
 
 def binary_as_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media, without the MIME type that stood in for an absent one."""
-    return edit_posted_binaries(posted, lambda part: media_of(part, filled=_MIME_TYPE.values()))
+    return edit_posted_binaries(posted, filled=_MIME_TYPE.values())
 
 
 def _is_well_formed(source: JsonObject) -> bool:

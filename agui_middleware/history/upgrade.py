@@ -32,7 +32,6 @@ STEPS: Final[Mapping[Upgrade, str]] = {
     without_tool_names: "removes the `name` of a tool's result",
     text_parts_as_text: "makes a string of a single text part",
     with_required_members: "adds the empty members that older servers require",
-    # before `posted_media`, which knows nothing of the MIME types that we have filled in
     binary_as_media: "turns `binary` parts into media, without the MIME type that stood in for an absent one",
     posted_media: "turns `binary` parts into media",
     join_texts: "puts the pieces of a message together",
@@ -50,6 +49,8 @@ def upgrades_for(client: ClientVersion | Reader | None) -> tuple[Upgrade, ...]:
     """The upgrades of what `client` posts, in order; none for a client that reads everything (`None`)."""
     rows = [*client.downgrades, *client.own_rows] if isinstance(client, Reader) else downgrades_for(client)
     needed = {row.upgrade for row in rows}
+    if binary_as_media in needed:  # it also takes back the MIME types that the middleware has filled in
+        needed.discard(posted_media)
     return tuple(upgrade for upgrade in ORDER if upgrade in needed)
 
 

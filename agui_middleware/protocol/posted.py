@@ -95,14 +95,14 @@ class Posted:
         return type(self)(self.input.replace(messages=[raw for _, raw in after]), after)
 
     def edit(self, edit: Edit, *, containing: bytes) -> Self:
-        """Edit the messages in which a word may stand; the same object where nothing changes."""
-        if not self.input.may_contain(containing):
-            return self
+        """Edit the messages in which a word may stand, but not their heads; the same object where nothing changes."""
         everywhere = self.input.has_escapes()
+        if not everywhere and self.input.raw.find(containing) < 0:
+            return self
         after = []
         for head, raw in self.messages:
             may_change = everywhere or bytes(raw).find(containing) >= 0
-            after.append(edited(raw, edit, head) if may_change else (head, raw))
+            after.append((head, edited(raw, edit) if may_change else raw))
         changed = any(new[1] is not old[1] for new, old in zip(after, self.messages, strict=True))
         return self.with_messages(after) if changed else self
 
@@ -125,13 +125,13 @@ def _with_heads(holder: bytes, raws: list[Raw]) -> Messages:
     return list(zip(heads, raws, strict=True))
 
 
-def edited(raw: Raw, edit: Edit, head: MessageHead) -> tuple[MessageHead, Raw]:
+def edited(raw: Raw, edit: Edit) -> Raw:
     """A message after an edit; what is not an object stays as it is."""
     before = JsonObject.of(bytes(raw))
     if before.raw[:1] != b"{":
-        return head, raw
+        return raw
     after = edit(before)
-    return (head, raw) if after is before else as_message(after)
+    return raw if after is before else Raw(after.raw)
 
 
 def as_message(message: JsonObject) -> tuple[MessageHead, Raw]:

@@ -16,6 +16,7 @@ import uvloop
 
 from tests.benchmarks import growth, imports, instructions, per_event, requests, sockets
 from tests.benchmarks.timing import Spread
+from tests.benchmarks.way_in import ratios as ratios_of_the_way_in
 
 BASELINE = Path(__file__).parent / "baseline.json"
 # Machines differ even in their ratios; what is worth stopping a change for is a good deal more than that.
@@ -117,6 +118,9 @@ def main() -> int:
         | {"import": round(imported.median, 2)}
         | {f"request: {name}": round(spread.median, 1) for name, spread in setups.items()}
     )
+    way_in = asyncio.run(ratios_of_the_way_in(rounds))
+    show("the way in", {name: {"ratio": figure} for name, figure in way_in.items()})
+    now |= way_in
     report: dict[str, Any] = {"per event": result, "requests": setups, "import": imported, "watched": now}
     if not options.short:
         report |= in_process(rounds) | {"sockets": over_sockets()} | counted()

@@ -450,3 +450,21 @@ def _calls(messages: list[Json]) -> set[str]:
 def _empty(messages: list[Json]) -> set[str]:
     """The messages that are there for their calls alone."""
     return {message["id"] for message in messages if not message.get("content")}
+
+
+def test_a_file_name_with_half_a_character_stays_whole() -> None:
+    part = b'{"type":"binary","mimeType":"image/png","url":"http://x","filename":"\\ud83d"}'
+    body = posted(user("u", "PART")).replace(b'"PART"', b"[%b]" % part)
+    [message] = json.loads(upgrade(body, ClientVersion(0, 0, 59)))["messages"]
+    source = {"type": "url", "value": "http://x", "mimeType": "image/png"}
+    assert message["content"] == [{"type": "image", "source": source, "metadata": {"filename": "\ud83d"}}]
+
+
+def test_a_result_behind_a_tool_message_that_has_its_call_stays() -> None:
+    holder = result("t", "x") | {"toolCalls": [call("c")]}
+    assert upgraded("0.0.53", user("u"), holder, result("r", "c"), result("s", "y")) == [
+        user("u"),
+        holder,
+        result("r", "c"),
+        result("s", "y"),
+    ]
