@@ -70,7 +70,7 @@ def edit_posted_binaries(posted: Posted, filled: Collection[str] = ()) -> Posted
     def edit_message(message: JsonObject) -> JsonObject:
         return edit_elements(message, "content", edit_part, containing=b'"binary"')
 
-    return posted.edit(edit_message, containing=b'"binary"')
+    return posted.edit(edit_message, containing=b'"binary"', keeps_heads=True)
 
 
 def media_of(part: JsonObject, filled: Collection[str] = ()) -> JsonObject:

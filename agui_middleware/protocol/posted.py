@@ -94,15 +94,19 @@ class Posted:
         after = list(messages)
         return type(self)(self.input.replace(messages=[raw for _, raw in after]), after)
 
-    def edit(self, edit: Edit, *, containing: bytes) -> Self:
-        """Edit the messages in which a word may stand, but not their heads; the same object where nothing changes."""
+    def edit(self, edit: Edit, *, containing: bytes, keeps_heads: bool = False) -> Self:
+        """Edit the messages in which a word may stand; the same object where nothing changes.
+
+        `keeps_heads`: the edit changes nothing that is in a head, which is then not read again.
+        """
         everywhere = self.input.has_escapes()
         if not everywhere and self.input.raw.find(containing) < 0:
             return self
         after = []
         for head, raw in self.messages:
             may_change = everywhere or bytes(raw).find(containing) >= 0
-            after.append((head, edited(raw, edit) if may_change else raw))
+            message = edited(raw, edit) if may_change else raw
+            after.append((head, message) if keeps_heads or message is raw else (head_of(bytes(message)), message))
         changed = any(new[1] is not old[1] for new, old in zip(after, self.messages, strict=True))
         return self.with_messages(after) if changed else self
 
