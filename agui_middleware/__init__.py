@@ -10,11 +10,11 @@ from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, JsonObject, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.releases import ClientVersion
-from agui_middleware.stream.recording import rewrite
 
 if typing.TYPE_CHECKING:
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
+    from agui_middleware.stream.recording import rewrite
 
 __all__ = [
     "AGUIMiddleware",
@@ -38,16 +38,20 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_MODELS = {"Route": "agui_middleware.config.routes", "Settings": "agui_middleware.config.settings"}
+_LATER = {
+    "Route": "agui_middleware.config.routes",
+    "Settings": "agui_middleware.config.settings",
+    "rewrite": "agui_middleware.stream.recording",
+}
 
 if not typing.TYPE_CHECKING:  # pragma: no branch
 
     def __getattr__(name: str) -> object:
-        """Import the models when they are first used: pydantic takes longer to import than the rest of the package."""
-        if name not in _MODELS:
+        """Import these when they are first used: pydantic takes longer to import than the rest of the package."""
+        if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        model = globals()[name] = getattr(importlib.import_module(_MODELS[name]), name)
-        return model
+        member = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
+        return member
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -10,7 +10,7 @@ from typing import Any
 
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.protocol.event import Event, as_event
+from agui_middleware.protocol.event import Event, JsonObject, as_event
 from agui_middleware.protocol.json_object import encode as encode_json
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream import sse
@@ -23,17 +23,19 @@ async def run_filter(
     *,
     client: ClientVersion | str | None = None,
     scope: Mapping[str, Any] | None = None,
+    input: Mapping[str, Any] | None = None,
     losses: list[Loss] | None = None,
 ) -> list[dict[str, Any]]:
     """What `filter` makes of `events`, as the middleware drives it.
 
-    `client` and `scope` are what its context says; what it reports as lost is appended to `losses`. Raises what it raises.
+    `client`, `scope` and `input` are what its context says; what it reports as lost is appended to `losses`. Raises what
+    it raises.
     """
     version = ClientVersion.parse(client) if isinstance(client, str) else client
     on_loss = None if losses is None else losses.append
-    left = await run_filters(
-        [as_event(event) for event in events], Composition([filter]), Context(version, None, scope, on_loss)
-    )
+    posted = None if input is None else JsonObject(input)
+    context = Context(version, None, scope, on_loss, input=posted)
+    left = await run_filters([as_event(event) for event in events], Composition([filter]), context)
     return [dict(event) for out in left for event in out]
 
 

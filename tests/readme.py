@@ -5,8 +5,9 @@ from pathlib import Path
 
 from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.config.sdks import EVERY_SDK, SDKS
-from agui_middleware.downgrades import DOWNGRADES, Downgrade, SdkRow, downgrades_for, sdk_rows
+from agui_middleware.downgrades import DOWNGRADES, Downgrade, SdkRow
 from agui_middleware.filters.hiding import OTHER, POLICIES, Decision, Policy
+from agui_middleware.history.upgrade import STEPS
 from agui_middleware.protocol.releases import ClientVersion
 
 README = Path(__file__).parent.parent / "README.md"
@@ -15,21 +16,29 @@ FILTERS = README.parent / "agui_middleware" / "filters" / "README.md"
 CONFIG = README.parent / "agui_middleware" / "config" / "README.md"
 _TABLE = re.compile(r"(?<=<!-- downgrades -->\n).*(?=<!-- /downgrades -->)", re.DOTALL)
 _READERS = re.compile(r"(?<=<!-- readers -->\n).*(?=<!-- /readers -->)", re.DOTALL)
+_NAMES = re.compile(r"(?<=<!-- names -->\n).*(?=<!-- /names -->)", re.DOTALL)
 _POLICIES = re.compile(r"(?<=<!-- hidden -->\n).*(?=<!-- /hidden -->)", re.DOTALL)
 
 
 def downgrades_table() -> str:
     """The rows of `DOWNGRADES` in Markdown, those of the newest release first."""
     rows = sorted(DOWNGRADES, key=lambda row: ClientVersion.parse(row.fixed_in), reverse=True)
-    head = "| releases | feature | such a release … | rewritten | lost | the conversation ends … |\n"
-    return head + "|---" * 6 + "|\n" + "".join(map(_line, rows))
+    head = (
+        "| releases | feature | such a release … | rewritten | lost | the conversation ends … | in what it posts … |\n"
+    )
+    return head + "|---" * 7 + "|\n" + "".join(map(_line, rows))
 
 
 def _line(row: Downgrade) -> str:
     releases = f"before {row.fixed_in}" + ("" if row.broken_since == "0.0.0" else f", from {row.broken_since} on")
     differences = "; ".join(row.differences) or "the same"
     rewritten = "yes" if row.rewrites else "no"
-    return f"| {releases} | {row.name} | {row.symptom} | {rewritten} | {row.loss or 'nothing'} | {differences} |\n"
+    cells = (releases, row.name, row.symptom, rewritten, row.loss or "nothing", differences, _way_in(row))
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _way_in(row: Downgrade | SdkRow) -> str:
+    return "nothing changes" if row.upgrade is None else f"the middleware {STEPS[row.upgrade]}"
 
 
 def with_table(page: str) -> str:
@@ -76,37 +85,41 @@ def with_policies(page: str) -> str:
 
 def readers_table() -> str:
     """The SDKs besides @ag-ui/client in Markdown: a line for each range of versions."""
-    head = "| SDK | named as | versions | reads like | rewritten besides | loses besides | proof |\n"
+    head = "| SDK | versions | reads like | rewritten besides | loses besides | in what it posts, besides | proof |\n"
     lines = [_reader_line(sdk, reader, versions) for sdk in SDKS for reader, versions in sdk.ranges()]
     return head + "|---" * 7 + "|\n" + "".join(lines)
 
 
-def _reader_line(sdk: Sdk, reader: Reader, versions: str) -> str:
+def names_list() -> str:
+    """The names by which each SDK is advertised, in Markdown."""
+    return "".join(f"- {sdk.title}: {_names_of(sdk)}\n" for sdk in SDKS)
+
+
+def _names_of(sdk: Sdk) -> str:
     names = ", ".join(f"`{name}`" for name in sdk.names)
-    agent = f"; User-Agent `{sdk.user_agent}`" if sdk.user_agent else ""
-    start = f"| {sdk.title} | {names}{agent} | {versions} |"
+    return names + (f"; by its User-Agent, `{sdk.user_agent}`, too" if sdk.user_agent else "")
+
+
+def _reader_line(sdk: Sdk, reader: Reader, versions: str) -> str:
+    start = f"| {sdk.title} | {versions} |"
     if reader.refused:
-        return f"{start} not served | | it {reader.refused} | {_PROOFS[reader.proof]} |\n"
-    own = [row for row in _own_rows(reader) if row.name not in EVERY_SDK]
-    rewritten = ", ".join(row.name for row in own) or "nothing"
+        return f"{start} not served | | it {reader.refused} | | {_PROOFS[reader.proof]} |\n"
+    own = [row for row in reader.own_rows if row.name not in EVERY_SDK]
+    rewritten = ", ".join(row.name for row in own if row.filter is not None) or "nothing"
+    posted = "; ".join(_way_in(row) for row in own if row.upgrade) or "nothing changes"
     losses = [row.loss for row in own if row.loss] + ([f"it {reader.limits}"] if reader.limits else [])
     comments = "" if reader.comments else ", comments"
     lost = "; ".join(losses) or "nothing"
-    return f"{start} {reader.release} | {rewritten}{comments} | {lost} | {_PROOFS[reader.proof]} |\n"
+    return f"{start} {reader.release} | {rewritten}{comments} | {lost} | {posted} | {_PROOFS[reader.proof]} |\n"
 
 
 _PROOFS = {"measured": "measured", "source": "from source"}
 
 
-def _own_rows(reader: Reader) -> list[Downgrade | SdkRow]:
-    of_releases = [row for row in downgrades_for(reader.release, reader.rows) if row.name in reader.rows]
-    return [*of_releases, *sdk_rows(reader.rows)]
-
-
 def with_readers(page: str) -> str:
     """The page of the configuration with the table as it should be."""
-    table = readers_table()
-    return _READERS.sub(lambda _: table, page)
+    table, names = readers_table(), names_list()
+    return _NAMES.sub(lambda _: names, _READERS.sub(lambda _: table, page))
 
 
 if __name__ == "__main__":

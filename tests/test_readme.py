@@ -50,7 +50,8 @@ def test_the_page_on_downgrades_has_the_table_of_the_rows() -> None:
 
 def test_the_page_on_configuration_has_the_table_of_the_sdks() -> None:
     page = CONFIG.read_text()
-    assert "| Dart | `ag_ui` | before 0.2.0 | 0.0.40 |" in page
+    assert "| Dart | before 0.2.0 | 0.0.40 |" in page
+    assert "- Dart: `ag_ui`\n" in page
     assert page == with_readers(page)
 
 

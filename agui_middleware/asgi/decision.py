@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from starlette.types import Scope
+from starlette.types import Receive, Scope
 
 from agui_middleware.asgi.headers import Headers, may_be_events, wants_events
+from agui_middleware.asgi.posted_input import PostedInput
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.config.advertised import from_body
 from agui_middleware.config.plan import Choice, Plan
@@ -20,34 +21,39 @@ class Decision:
     """The route, the reader and the plan of one request, until its response starts.
 
     `client` is the reader by the request's head; unless that is `certain`, the body may name a newer one. `choice` is what
-    the app sees of it, and `inner` the scope that the app is called with. `unnamed`: the head does not name the reader and
-    nobody has configured one; the body may still name a protocol version, as releases from 1.0.0 on do.
+    the app sees of it, `inner` the scope that the app is called with, `posted` its body, where that is read. `unnamed`: the
+    head does not name the reader and nobody has configured one; the body may still name a protocol version, as releases
+    from 1.0.0 on do.
     """
 
-    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "unnamed")
+    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "posted", "scope", "unnamed")
 
     def __init__(
-        self,
-        plans: "Plans",
-        match: "Match",
-        client: ClientVersion | Reader | None,
-        certain: bool,
-        scope: Scope,
-        body: Body,
+        self, plans: "Plans", match: "Match", client: ClientVersion | Reader | None, certain: bool, scope: Scope
     ) -> None:
         self._plans = plans
         self._certain = certain
-        self._body = body
+        self._body: Body | None = None
         self._root: str = scope.get("root_path") or ""
+        self.scope: Scope = scope
         self.match: Match = match
         self.unnamed: bool = False
+        self.posted: PostedInput | None = None
         plan = plans.plan(match, client)
-        self.choice: Choice = Choice(plans.routes[match.route], plan, self._plan)
+        self.choice: Choice = Choice(plans.routes[match.route], plan, None if certain else self._plan)
         # Where no route names the path, the app may serve files, whose compression and ranges are not ours to stop.
-        named = plans.is_named(match) and plans.only is None
-        asks = named or scope["method"] == "POST" or wants_events(scope.get("headers", ()))
-        readable = asks and (plan.rewrites or not certain)
-        self.inner: Scope = without_encodings(scope) if readable else scope
+        named = plans.only is None and plans.is_named(match)
+        asks = (plan.rewrites or not certain) and (
+            named or scope["method"] == "POST" or wants_events(scope.get("headers", ()))
+        )
+        self.inner: Scope = without_encodings(scope) if asks else scope
+
+    def listen(self, receive: Receive, limit: int) -> Receive:
+        """Learn from the request's body, up to `limit` bytes, what the app reads of it: what names the client may be there.
+        Return the app's `receive`.
+        """
+        self._body = Body(receive, limit)
+        return self._body.receive
 
     def hides(self) -> bool:
         """Whether nothing may leave unread: by the path of the request, or by what the framework says has answered."""
@@ -69,15 +75,19 @@ class Decision:
     def freeze(self) -> Plan:
         """Freeze the decision; later information is ignored."""
         plan = self.choice.freeze()
-        self._body.drop()
+        if self._body is not None:
+            self._body.drop()
         return plan
 
     def freeze_for_stream(self) -> Plan:
         """`freeze`, where an event stream starts: `unnamed` is certain from now on."""
-        self.unnamed = self.unnamed and from_body(self._body.so_far()) is None
+        self.unnamed = self.unnamed and self._spoken() is None
         return self.freeze()
 
     def _plan(self, assumed: Plan) -> Plan:
         """The plan, now that so much of the body was read."""
-        spoken = None if self._certain else from_body(self._body.so_far())
+        spoken = self._spoken()
         return assumed if spoken is None else self._plans.plan(self.match, nearest_release(spoken))
+
+    def _spoken(self) -> ClientVersion | None:
+        return None if self._body is None else from_body(self._body.so_far())

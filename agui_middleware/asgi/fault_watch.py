@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agui_middleware.asgi.headers import content_coding, is_event_stream, normalised
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.filters.producer_faults import missing_repairs
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.sse import Decoder, Frame
@@ -46,6 +45,9 @@ class FaultWatch:
         if number > ALL_EXAMINED and number % ONE_IN:
             return app
         if path not in self._repairs:
+            # Imported with the first response: no route may be AG-UI's, and there are many repairs.
+            from agui_middleware.filters.producer_faults import missing_repairs
+
             self._repairs[path] = missing_repairs(filters)
         repairs = self._repairs[path]
         if not repairs:

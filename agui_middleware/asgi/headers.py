@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from starlette.types import Scope
 
@@ -26,7 +27,10 @@ _SHAPES_THE_BODY = frozenset({b"accept-encoding", b"range", b"if-range"})
 
 def normalised(headers: Iterable[Sequence[bytes | str]] | None) -> Headers:
     """Headers as pairs of bytes with lower-case names. Raises `TypeError` or `ValueError` for anything else."""
-    return [(_bytes(name).lower(), _bytes(value)) for name, value in headers or ()]
+    return [
+        (name.lower(), value) if type(name) is type(value) is bytes else (_bytes(name).lower(), _bytes(value))
+        for name, value in headers or ()
+    ]
 
 
 def is_event_stream(headers: Headers) -> bool:
@@ -34,7 +38,7 @@ def is_event_stream(headers: Headers) -> bool:
 
     It may be one of several, in a list or in several fields: clients read the body in any case.
     """
-    return b"text/event-stream" in _media_types(headers)
+    return any(name == b"content-type" and b"text/event-stream" in _types_in(value) for name, value in headers)
 
 
 def may_be_events(status: int, headers: Headers, *, texts: bool) -> bool:
@@ -56,8 +60,10 @@ def is_protobuf(headers: Headers) -> bool:
 
 def content_coding(headers: Headers) -> str | None:
     """The content coding, such as `gzip`, if there is one."""
-    codings = [value.strip().lower() for name, value in headers if name == b"content-encoding"]
-    return next((coding.decode("latin-1") for coding in codings if coding not in (b"", b"identity")), None)
+    for name, value in headers:
+        if name == b"content-encoding" and (coding := value.strip().lower()) not in (b"", b"identity"):
+            return coding.decode("latin-1")
+    return None
 
 
 def is_plain_json(fields: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -91,9 +97,18 @@ def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | Non
 
 def with_vary(headers: Headers, names: Sequence[str]) -> Headers:
     """A copy in which `vary` has all of `names`."""
-    varies = {field.strip().lower() for name, value in headers if name == b"vary" for field in value.split(b",")}
-    missing = [name for name in names if name.encode() not in varies and b"*" not in varies]
-    return [*headers, (b"vary", ", ".join(missing).encode())] if missing else [*headers]
+    if not names:
+        return [*headers]
+    present = b",".join([value for name, value in headers if name == b"vary"])
+    missing = _not_in(present, tuple(names))
+    return [*headers, (b"vary", missing)] if missing else [*headers]
+
+
+@lru_cache(maxsize=256)
+def _not_in(present: bytes, names: tuple[str, ...]) -> bytes:
+    """The names that a value of `vary` does not have, as another one. An app has few such values."""
+    varies = {field.strip().lower() for field in present.split(b",")}
+    return ", ".join([name for name in names if name.encode() not in varies and b"*" not in varies]).encode()
 
 
 def wants_events(headers: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -103,14 +118,22 @@ def wants_events(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 def for_readable_body(headers: Headers) -> Headers:
     """The request's headers without what asks for a body that cannot be read here, so far as another one is accepted."""
-    kept = [(name, value) for name, value in headers if name.lower() not in _SHAPES_THE_BODY]
-    accepted = b",".join(value for name, value in kept if name.lower() == b"accept")
+    kept: Headers = []
+    accept: list[bytes] = []
+    for name, value in headers:
+        lowered = name.lower()
+        if lowered not in _SHAPES_THE_BODY:
+            kept.append((name, value))
+            if lowered == b"accept":
+                accept.append(value)
+    accepted = b",".join(accept)
     readable = _readable(accepted)
     if readable == accepted:
         return kept
     return [(name, value) for name, value in kept if name.lower() != b"accept"] + [(b"accept", readable)]
 
 
+@lru_cache(maxsize=256)
 def _readable(accepted: bytes) -> bytes:
     """`Accept` without the binary encoding: with a weight of 0 if a wildcard allows it (RFC 9110, 12.4.2)."""
     ranges = [part.strip() for part in accepted.split(b",")]
@@ -122,8 +145,13 @@ def _readable(accepted: bytes) -> bytes:
 
 
 def _media_types(headers: Headers) -> set[bytes]:
-    values = [value for name, value in headers if name == b"content-type"]
-    return {_media_type(part) for value in values for part in value.split(b",")}
+    return {type for name, value in headers if name == b"content-type" for type in _types_in(value)}
+
+
+@lru_cache(maxsize=256)
+def _types_in(value: bytes) -> frozenset[bytes]:
+    """The media types in one `Content-Type`. An app has a few, and clients send one or two."""
+    return frozenset(_media_type(part) for part in value.split(b","))
 
 
 def _media_type(value: bytes) -> bytes:

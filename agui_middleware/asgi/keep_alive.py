@@ -1,11 +1,13 @@
 """Comments in a response that would else be silent: proxies and load balancers cut streams that are idle."""
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Final
 
 import anyio
+
+from agui_middleware.asgi.ticker import CallLater, Ticker, call_later
 
 COMMENT: Final = b":\n\n"
 
@@ -14,93 +16,137 @@ CHECKS: Final = 4
 quarter more. To know it exactly, each write would have to read the clock, which can cost as much as a tenth of an event.
 """
 
-Sleep = Callable[[float], Awaitable[None]]
+Ping = Callable[[], Awaitable[bool]]
+
+
+class Timers:
+    """What the responses of one middleware wait with: a ticker on asyncio, and `sleep` on trio."""
+
+    def __init__(self) -> None:
+        self.call_later: CallLater = call_later  # tests have a clock of their own
+        self.sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+        self._tickers: dict[float, Ticker] = {}  # by seconds, of the event loop that was used last
+
+    def ticker(self, loop: asyncio.AbstractEventLoop, seconds: float) -> Ticker:
+        """That of an event loop. Where several take turns, each turn begins a new one, and the old one ends by itself."""
+        ticker = self._tickers.get(seconds)
+        if ticker is None or ticker.loop is not loop:
+            ticker = self._tickers[seconds] = Ticker(loop, seconds / CHECKS, self.call_later)
+        return ticker
 
 
 class KeepAlive:
-    """Calls `ping` whenever nothing was written for `seconds`. Whoever writes sets `wrote`.
+    """Calls `ping` whenever nothing was written for `seconds`; 0 for never. Whoever writes sets `wrote`.
 
-    The task that waits is started by `start`, once there is a stream to keep alive, so that other responses have none, and
-    `run` ends it. Nothing of that is seen by the app: it stays in its own task, and `run` raises what the app raised.
+    A response without a stream is never started, and costs nothing. The app stays in its own task: on asyncio there is a
+    task only while a comment is written; trio has none outside a task group, so that the app runs in one there.
     """
 
-    __slots__ = ("_failed", "_ping", "_seconds", "_sleep", "_start_task", "_task", "wrote")
+    __slots__ = (
+        "_context",
+        "_failed",
+        "_ping",
+        "_seconds",
+        "_silent",
+        "_tasks",
+        "_ticker",
+        "_timers",
+        "_writing",
+        "wrote",
+    )
 
-    def __init__(
-        self, seconds: float, ping: Callable[[], Awaitable[bool]], failed: Callable[[Exception], None], sleep: Sleep
-    ) -> None:
-        """`ping` returns whether there may be another one; `failed` is called with what it raises, unless the client has
-        disconnected. `seconds` of 0 turn it off.
-        """
+    def __init__(self, seconds: float, timers: Timers, failed: Callable[[Exception], None]) -> None:
+        """`failed` is called with what `ping` raises, unless the client has disconnected."""
+        self._failed = failed
         self.wrote: bool = False
         self._seconds = seconds
-        self._ping = ping
-        self._failed = failed
-        self._sleep = sleep
-        self._start_task: Callable[[], object] | None = None  # only while `run` can end the task
-        self._task: asyncio.Task[None] | None = None
+        self._timers = timers
+        self._silent = 0  # ticks
+        self._ping: Ping | None = None
+        self._ticker: Ticker | None = None
+        self._context: contextvars.Context | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._tasks: anyio.abc.TaskGroup | None = None
 
-    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Await `work()`, and end the task with it. Raises what `work` raises, cancellation included."""
+    def start(self, ping: Ping) -> None:
+        """The response is a stream, and its start was sent. `ping` returns whether there may be another one."""
+        if not self._seconds:
+            return
+        if self._tasks is not None:
+            self._tasks.start_soon(self._watch, ping)
+            return
+        self._ping = ping
+        self._context = contextvars.copy_context()
+        self._ticker = self._timers.ticker(asyncio.get_running_loop(), self._seconds)
+        self._silent = 0 if self._ticker.add(self) else -1
+
+    def tick(self) -> None:
+        """A quarter of `seconds` has passed."""
+        if self._writing is not None:
+            self._silent = -1  # the next tick comes earlier than a quarter behind the comment
+            return
+        self._silent = 0 if self.wrote else self._silent + 1
+        self.wrote = False
+        if self._silent >= CHECKS and self._ping is not None and self._context is not None and self._ticker is not None:
+            self._silent = 0
+            self._writing = self._context.run(self._ticker.loop.create_task, self._write(self._ping))
+
+    def end(self) -> "asyncio.Task[None] | None":
+        """The response is over. Return the task that still writes a comment, cancelled, for the caller to wait for."""
+        self._leave()
+        writing, self._writing = self._writing, None  # whose traceback refers back here
+        if writing is not None:
+            writing.cancel()
+        return writing
+
+    async def run_in_group(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Await `work()` in a task group, and end its tasks with it. Raises what `work` raises, cancellation included."""
         if not self._seconds:
             await work()
             return
-        if not _on_asyncio():
-            await self._run_on_trio(work)
-            return
-        # No task group: it costs every request as much as two hundred tokens, and most answer without a stream.
-        self._start_task = self._start_on_asyncio
-        try:
-            await work()
-        finally:
-            self._start_task = None
-            if self._task is not None:
-                self._task.cancel()
-                await asyncio.wait([self._task])
-
-    def start(self) -> None:
-        """The response is a stream, and its start was sent. Without effect where `run` is over: an app may have left a task
-        behind.
-        """
-        if self._start_task is not None:
-            self._start_task()
-
-    def _start_on_asyncio(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._watch())
-
-    async def _run_on_trio(self, work: Callable[[], Awaitable[None]]) -> None:
         failure: BaseException | None = None
         try:
-            async with anyio.create_task_group() as tasks:
-                self._start_task = partial(tasks.start_soon, self._watch)
+            async with anyio.create_task_group() as self._tasks:
                 try:
                     await work()
                 except BaseException as error:  # kept from the group, which would wrap it
                     failure = error
-                self._start_task = None
-                tasks.cancel_scope.cancel()
+                self._tasks.cancel_scope.cancel()
         finally:
+            self._tasks = None
             try:
                 if failure is not None:  # also where this task is cancelled (again) while the group ends
                     raise failure
             finally:
                 failure = None  # its traceback has this frame: a circle, which would keep the app's generators alive
 
-    async def _watch(self) -> None:
+    async def _write(self, ping: Ping) -> None:
+        goes_on = await self._pinged(ping)
+        self.wrote = False  # the comment is the last that was written
+        self._writing = None
+        if not goes_on:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._ticker is not None:
+            self._ticker.responses.pop(self, None)
+        self._ticker = self._context = self._ping = None
+
+    async def _watch(self, ping: Ping) -> None:
         silent = 0
         while True:
-            await self._sleep(self._seconds / CHECKS)
+            await self._timers.sleep(self._seconds / CHECKS)
             silent = 0 if self.wrote else silent + 1
             self.wrote = False
             if silent >= CHECKS:
-                if not await self._pinged():
+                if not await self._pinged(ping):
                     return
                 silent, self.wrote = 0, False  # the comment is the last that was written
 
-    async def _pinged(self) -> bool:
+    async def _pinged(self, ping: Ping) -> bool:
         """Ping. What the server raises is for the app, which gets it when it sends: a comment that fails ends nothing."""
         try:
-            return await self._ping()
+            return await ping()
         except OSError:  # the client has disconnected
             return False
         except Exception as error:
@@ -108,7 +154,8 @@ class KeepAlive:
             return False
 
 
-def _on_asyncio() -> bool:
+def is_on_asyncio() -> bool:
+    """Whether asyncio runs the caller. If not, `KeepAlive.run_in_group` has to run the app."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

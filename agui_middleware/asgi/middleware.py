@@ -2,38 +2,30 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
-import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agui_middleware.asgi.clients import Clients, Identify
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.default_client import watch_for_rejected_events
 from agui_middleware.asgi.endpoint import Endpoint, as_app
 from agui_middleware.asgi.fault_watch import FaultWatch
-from agui_middleware.asgi.keep_alive import Sleep
-from agui_middleware.asgi.posted_input import PostedInput
+from agui_middleware.asgi.headers import is_plain_json
+from agui_middleware.asgi.posted_input import PostedInput, as_posted
 from agui_middleware.asgi.reports import Reports
-from agui_middleware.asgi.request import Body
 from agui_middleware.asgi.responder import Responder
+from agui_middleware.asgi.streams import Streams
 from agui_middleware.asgi.turn_maker import History, Owner, TurnMaker
-from agui_middleware.config import advertised
-from agui_middleware.config.named_clients import counts_as
 from agui_middleware.config.options import RouteOptions
-from agui_middleware.config.plan import STATE, Choice, Plan, Restoration
-from agui_middleware.config.readers import Reader
-from agui_middleware.filters.contract import Context, Filter, Loss
-from agui_middleware.protocol.releases import FIRST_WITH_PROTOCOL_VERSION, ClientVersion
-from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
+from agui_middleware.config.plan import STATE, Choice, Restoration
+from agui_middleware.filters.contract import Filter, Loss
 
 if TYPE_CHECKING:
-    from agui_middleware.asgi.turn import Turn
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
 
-P = ParamSpec("P")
 _ALL_LOOKED_AT: Final = 100
-Identify = Callable[[Scope], "ClientVersion | Reader | str | None"]
 
 
 class AGUIMiddleware:
@@ -95,16 +87,15 @@ class AGUIMiddleware:
         routes = self.settings.routes if one is None else [one]
         dialect = self.settings.interrupts
         self._plans = Plans(routes, named_filters or {}, reads_paths=one is None, interrupts=dialect)
-        self._identify = identify
-        self._on_plan = on_plan
-        self._on_loss = on_loss
-        self._on_restore = on_restore
         self._reports = Reports()
+        self._clients = Clients(self.settings, identify, self._reports)
+        varies = identify is None
+        self._streams = Streams(self._plans, self.settings, self._reports, on_plan, on_loss, on_restore, varies)
         self._turns = TurnMaker(self.settings, history, owner, self._reports)
         self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
+        self._frames = self.settings.fix_framing or self._plans.routing.hides
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
         self._unnamed = 0  # responses to clients that nobody has named
-        self._sleep: Sleep = anyio.sleep  # tests have a clock of their own
 
     @property
     def history_failures(self) -> int:
@@ -117,105 +108,35 @@ class AGUIMiddleware:
             await self.app(scope, receive, self._turns.closing(send) if scope["type"] == "lifespan" else send)
             return
         route = self._plans.routes[match.route]
-        client, certain = self._client(route, scope)
-        body = Body(receive, self.settings.max_event_bytes)
-        decision = Decision(self._plans, match, client, certain, scope, body)
-        scope.setdefault("state", {})[STATE] = decision.choice  # where servers and Starlette keep the request's own
-        strict = self._plans.routing.hides  # the framework may say that a route that hides has answered
-        if not (decision.choice.plan.rewrites or self.settings.fix_framing or strict or not certain):
+        client, certain = self._clients.of(route, scope)
+        decision = Decision(self._plans, match, client, certain, scope)
+        choice = decision.choice
+        scope.setdefault("state", {})[STATE] = choice  # where servers and Starlette keep the request's own
+        # A route that hides may be what has answered in the end: the framework may say so.
+        if certain and not self._frames and not choice.plan.rewrites:
             decision.freeze()
             await self.app(scope, receive, send)
             return
         unnamed = certain and client is None and route.client is None and route.default_client is None
-        if self._watches and unnamed and self._is_sampled():
+        if unnamed and self._watches and self._is_sampled():
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
-        incoming = receive if certain else body.receive
-        turn = self._turns.of(decision, scope, partial(self._restored, scope))
-        if turn is not None:
-            posted = PostedInput(decision.inner, incoming, self.settings.max_request_bytes, turn.read)
+        incoming = receive if certain else decision.listen(receive, self.settings.max_event_bytes)
+        turn = self._turns.of(decision, scope, partial(self._streams.restored, scope))
+        needs_input = choice.plan.composition.needs_input and is_plain_json(scope.get("headers", ()))
+        if turn is not None or needs_input:
+            rewrite, limit = as_posted if turn is None else turn.read, self.settings.max_request_bytes
+            posted = PostedInput(decision.inner, incoming, limit, rewrite, needs_input)
             await posted.read()
-            decision.inner, incoming, send = posted.scope, posted.receive, turn.sender(send)
-        vary = self.settings.headers if route.client is None and self._identify is None else []
-        choose_plan, make_stream = partial(self._choose, decision, scope), partial(self._stream, decision, scope, turn)
-        keep_alive = self.settings.keep_alive if route.keep_alive is None else route.keep_alive
-        responder = Responder(send, choose_plan, make_stream, vary, self._reports, decision, keep_alive, self._sleep)
+            decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted
+            send = send if turn is None else turn.sender(send)
         app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
         try:
-            await responder.run(app, decision.inner, incoming)
+            await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
             decision.freeze()
             if turn is not None:
                 await turn.keep()
-
-    def _choose(self, decision: Decision, scope: Scope) -> Plan:
-        plan = decision.freeze_for_stream()
-        if plan.hides and not self._plans.is_meant(decision.match):
-            self._reports.unnamed_path(scope)
-        if self._on_plan is not None:
-            self._notify("on_plan", self._on_plan, scope, decision.choice)
-        return plan
-
-    def _stream(
-        self, decision: Decision, scope: Scope, turn: "Turn | None", plan: Plan, write: Write, sniff: bool
-    ) -> AsyncRewriter:
-        limit, debug = self.settings.max_event_bytes, self.settings.debug
-        context = Context(plan.client, decision.choice.route.path, scope, self._report_loss, limit, plan.reader_name)
-        sniff = sniff or self._plans.may_be_foreign(decision.match)
-        witness = None if turn is None else turn.witness(plan, context)
-        log = self._reports.stream
-        stream = AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=debug, log=log, witness=witness)
-        if turn is not None:
-            turn.follow(stream.rewriter)
-        return stream
-
-    def _client(self, route: "Route", scope: Scope) -> tuple[ClientVersion | Reader | None, bool]:
-        """Who reads the response, and whether that is certain: the body may still name a newer release."""
-        if isinstance(route.client, ClientVersion | Reader):
-            return counts_as(route.client), True
-        version = self._advertised(scope) if self._identify is None else self._identified(self._identify(scope))
-        if version is None and self._identify is None:
-            version = advertised.user_agent(scope.get("headers", ()))
-        if version is not None:
-            return counts_as(version), True
-        default_client = self.settings.default_client if route.default_client is None else route.default_client
-        default = None if isinstance(default_client, str) else counts_as(default_client)
-        if self._identify is not None or default is None:
-            return default, True
-        return default, isinstance(default, ClientVersion) and default >= FIRST_WITH_PROTOCOL_VERSION
-
-    def _identified(self, answer: object) -> ClientVersion | Reader | None:
-        if answer is None or isinstance(answer, ClientVersion | Reader):
-            return answer
-        version = advertised.parse_advertised([answer]) if isinstance(answer, str) else None
-        if version is None:
-            self._reports.unknown_answer(answer)
-        return version
-
-    def _advertised(self, scope: Scope) -> ClientVersion | Reader | None:
-        fields, query = scope.get("headers", ()), scope.get("query_string", b"")
-        for values in advertised.advertised(fields, query, self.settings.headers):
-            version = advertised.parse_advertised(values)
-            if version is not None:
-                return version
-            self._reports.unknown_release(values)
-        return None
-
-    def _report_loss(self, loss: Loss) -> None:
-        if self.settings.warn:
-            self._reports.loss(loss)
-        if self._on_loss is not None:
-            self._notify("on_loss", self._on_loss, loss)
-
-    def _restored(self, scope: Scope, restoration: Restoration) -> None:
-        if self._on_restore is not None:
-            self._notify("on_restore", self._on_restore, scope, restoration)
-
-    def _notify(self, name: str, hook: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            hook(*args, **kwargs)
-        except Exception as error:
-            self._reports.hook_failed(name, error)
 
     def _is_sampled(self) -> bool:
         """Whether to look for events that older releases reject: in the first responses, then in one of sixteen, since it

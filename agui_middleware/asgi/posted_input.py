@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from starlette.types import Message, Receive, Scope
 
 from agui_middleware.asgi import headers
+from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
 
 
 def is_readable(scope: Scope) -> bool:
@@ -13,11 +14,17 @@ def is_readable(scope: Scope) -> bool:
     return scope["method"] == "POST" and headers.is_plain_json(scope.get("headers", ()))
 
 
+async def as_posted(body: bytes) -> bytes:
+    """Leave a body as it was posted."""
+    return body
+
+
 class PostedInput:
     """Hands the body of one request on to the app, rewritten.
 
     - `limit`: in bytes. A larger body passes as it comes.
     - `rewrite`: called with the whole body; returns the very same bytes to leave it. It never raises.
+    - `keeps`: whether the body is kept as it came, for `input`.
 
     `read` is to be called before the app, which then gets `scope` and `receive`. With `Expect: 100-continue` the app decides
     whether the body is sent at all: it is read only when the app asks for it, so that its length cannot be told before.
@@ -25,12 +32,19 @@ class PostedInput:
     """
 
     def __init__(
-        self, scope: Scope, receive: Receive, limit: int, rewrite: Callable[[bytes], Awaitable[bytes]]
+        self,
+        scope: Scope,
+        receive: Receive,
+        limit: int,
+        rewrite: Callable[[bytes], Awaitable[bytes]],
+        keeps: bool = False,
     ) -> None:
         self.scope: Scope = scope
         self._receive = receive
         self._limit = limit
         self._rewrite = rewrite
+        self._keeps = keeps
+        self._kept: bytes | None = None
         self._messages: deque[Message] = deque()
         self._size = 0
         self._ended = False  # nothing more is read ahead
@@ -42,6 +56,14 @@ class PostedInput:
             self.scope = headers.with_length(self.scope, None)
         elif (length := await self._fill()) is not None:
             self.scope = headers.with_length(self.scope, length)
+
+    @property
+    def input(self) -> JsonObject | None:
+        """The posted object; `None` where the body was not kept, not read whole, or is not a JSON object."""
+        try:
+            return None if self._kept is None else JsonObject.parse(self._kept)
+        except MalformedEvent:
+            return None
 
     async def receive(self) -> Message:
         """The app's `receive`."""
@@ -64,6 +86,7 @@ class PostedInput:
         if self._messages[-1]["type"] != "http.request" or self._size > self._limit:
             return None
         body = b"".join(message.get("body", b"") for message in self._messages)
+        self._kept = body if self._keeps else None
         rewritten = await self._rewrite(body)
         if rewritten is body:
             return None

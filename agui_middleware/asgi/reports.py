@@ -12,7 +12,6 @@ from starlette.types import Scope
 from agui_middleware.config.paths import is_plain, own_path
 from agui_middleware.downgrades.guard import KNOWN_SINCE
 from agui_middleware.filters.contract import Loss
-from agui_middleware.filters.producer_faults import fault_of
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
 
@@ -58,6 +57,8 @@ class Reports:
 
     def producer_fault(self, route: str, feature: str) -> None:
         """The server of a route writes what no client reads, and no filter of the route repairs it."""
+        from agui_middleware.filters.producer_faults import fault_of  # the watch has imported it by now
+
         fault = fault_of(feature)
         fields = {"route": route, "fault": fault.name, "feature": feature}
         message = "the server of route %r writes what clients reject (%s): %s; mend the server, or set %s on the route"

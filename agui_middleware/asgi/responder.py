@@ -1,57 +1,58 @@
 """The responder: what becomes of one response, from its start message to its end."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from anyio.lowlevel import checkpoint_if_cancelled
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.asgi import headers
+from agui_middleware.asgi.answer import answer_of
 from agui_middleware.asgi.decision import Decision
-from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive, Sleep
+from agui_middleware.asgi.disconnected import Disconnected, stems_from_us, turn_away
+from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive, is_on_asyncio
 from agui_middleware.asgi.lock import Lock
-from agui_middleware.asgi.reports import Reports
-from agui_middleware.config.plan import Plan
+from agui_middleware.asgi.streams import Streams
 from agui_middleware.protocol.errors import WIRE_FAULTS
-from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
+from agui_middleware.stream.async_rewriter import AsyncRewriter
 from agui_middleware.stream.rewriter import Rewriter
 
-MakeStream = Callable[[Plan, Write, bool], AsyncRewriter]
-
-
-class Disconnected(OSError):
-    """What the app's `send` raises once the response is over: to the app it looks as if the client had left."""
+if TYPE_CHECKING:
+    from agui_middleware.asgi.turn import Turn
 
 
 class Responder:
     """Serves one request: runs the app, and sends the client what the plan makes of its response.
 
-    - `choose_plan` is asked when the response starts: what names the client may come with the request's body.
-    - `make_stream` gives the stream of a plan, writing to the function it is handed. The flag: it may not be AG-UI.
-    - `vary` names the request headers that decided.
-    - `reports` logs what is refused, passes unread or ends early.
-    - `decision` is asked whether nothing may leave unread, when the response starts: the app's framework may know better.
-    - `keep_alive`: seconds of silence after which a comment is written; 0 for never. `sleep` waits, see `anyio.sleep`.
+    `streams` gives the plan and the stream when the response starts, and `decision` is asked then whether nothing may leave
+    unread: the app's framework may know better. `turn` is told of the stream.
     """
 
-    def __init__(
-        self,
-        send: Send,
-        choose_plan: Callable[[], Plan],
-        make_stream: MakeStream,
-        vary: Sequence[str],
-        reports: Reports,
-        decision: Decision,
-        keep_alive: float,
-        sleep: Sleep,
-    ) -> None:
-        self._send = send
-        self._choose_plan = choose_plan
-        self._make_stream = make_stream
-        self._vary = vary
-        self._reports = reports
+    __slots__ = (
+        "_decision",
+        "_gone",
+        "_keep_alive",
+        "_left",
+        "_lock",
+        "_over",
+        "_receive",
+        "_returned",
+        "_rewriter",
+        "_send",
+        "_started",
+        "_stream",
+        "_streams",
+        "_turn",
+        "_writing",
+    )
+
+    def __init__(self, streams: Streams, decision: Decision, turn: "Turn | None", receive: Receive, send: Send) -> None:
+        self._streams = streams
+        self._turn = turn
         self._decision = decision
+        self._receive = receive
+        self._send = send
         self._started = False
         self._stream: AsyncRewriter | None = None  # None: the response passes as it is
         self._rewriter: Rewriter | None = None  # of the stream, where no filter may await
@@ -59,37 +60,65 @@ class Responder:
         # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
         # for as long as it likes, and comments are to go out meanwhile.
         self._writing = Lock()
-        self._keep_alive = KeepAlive(keep_alive, self._ping, reports.ping_failed, sleep)
+        self._keep_alive: KeepAlive = streams.never  # until there is a stream
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
-        self._left = False  # the app has returned
+        self._left = False  # the app has returned, and the stream is unwound
+        self._returned = False  # the app has; it may have left a task behind, which may even start a stream
 
-    async def run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
+    async def run(self, app: ASGIApp, scope: Scope) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
-        await self._keep_alive.run(lambda: self._run(app, scope, receive))
-
-    async def _run(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
-
-        async def receive_until_over() -> Message:
-            if self._over:
-                return {"type": "http.disconnect"}
-            message = await receive()
-            self._gone = self._gone or message["type"] == "http.disconnect"
-            return message
-
         try:
-            await app(scope, receive_until_over, self.send)
-            with suppress(OSError):  # of the server, whose client has left; what filters held has nobody to go to
-                await self._finish()
+            if is_on_asyncio():
+                await self._run(app, scope)
+            else:
+                await self._run_in_group(app, scope)
+        except BaseException:
+            self._take_failure()
+            raise
+        failure = self._take_failure()
+        try:
+            if failure is not None and not isinstance(failure, WIRE_FAULTS):
+                raise failure
+        finally:
+            del failure  # its traceback has this frame: a circle, which would keep the app's generators open
+
+    async def _run_in_group(self, app: ASGIApp, scope: Scope) -> None:
+        """On trio, whose task group has to be there before there is a stream."""
+        self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
+        await self._keep_alive.run_in_group(lambda: self._run(app, scope))
+
+    def _take_failure(self) -> Exception | None:
+        """Return what has ended the stream, and forget it: its traceback leads back here, and to the app."""
+        return None if self._stream is None else self._stream.take_failure()
+
+    async def _run(self, app: ASGIApp, scope: Scope) -> None:
+        try:
+            await app(scope, self.receive, self.send)
+            if not self._over:
+                with suppress(OSError):  # of the server, whose client has left; what filters held has nobody to go to
+                    await self._finish()
         except Exception as error:
-            if not (self._over and _stems_from_us(error)):
+            if not (self._over and stems_from_us(error)):
                 with suppress(Exception):  # the app's own comes first
                     await self._finish(complete=False)
                 raise
         finally:
-            await self._close()
-        if self._stream is not None and (failure := self._stream.failure) and not isinstance(failure, WIRE_FAULTS):
-            raise failure
+            self._returned = True
+            if self._stream is not None:
+                try:
+                    await self._close(self._stream)
+                finally:
+                    if (comment := self._keep_alive.end()) is not None:
+                        await asyncio.wait([comment])
+
+    async def receive(self) -> Message:
+        """The app's `receive`: the client has left once the response is over."""
+        if self._over:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self._gone = self._gone or message["type"] == "http.disconnect"
+        return message
 
     def send(self, message: Message) -> Awaitable[None]:
         """The app's `send`. Not `async def`: creating a coroutine would double the cost of the synchronous path."""
@@ -100,6 +129,8 @@ class Responder:
             body, more, rewriter = message.get("body", b""), message.get("more_body", False), self._rewriter
             busy = self._lock.locked or self._writing.locked
             if rewriter is None or not more or type(body) is not bytes or busy or self._over:
+                if body == b"" and not (more or rewriter is None or busy or self._over):  # as most apps end
+                    return self._end_at_once(rewriter, self._stream)
                 return self._in_turn(self._feed, body, more, self._stream)
             written = rewriter.feed(body)
             if written is body:
@@ -117,6 +148,13 @@ class Responder:
             return self._refuse_file(message)
         return self._send(message)
 
+    def _end_at_once(self, rewriter: Rewriter, stream: AsyncRewriter) -> Awaitable[None]:
+        left = rewriter.finish()
+        if left or rewriter.failure is not None:
+            return self._in_turn(self._write_rest, left, stream)
+        self._over = self._keep_alive.wrote = True
+        return self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
     def _send_unread(self, message: Message) -> Awaitable[None]:
         if self._over:
             raise Disconnected("the response is over")
@@ -124,7 +162,7 @@ class Responder:
 
     async def _send_early(self, message: Message) -> None:
         """A body whose start has not left: it is on its way in another task, or there is none."""
-        await self._lock.acquire()
+        await self._lock.wait()
         self._lock.release()
         if self._started or self._over:
             await self.send(message)
@@ -134,12 +172,13 @@ class Responder:
             await self._send(message)
 
     async def _start(self, message: Message) -> None:
-        await self._lock.acquire()
+        if not self._lock.take():
+            await self._lock.wait()
         try:
             if self._over:
-                await _turn_away()
+                await turn_away()
             if not self._started:
-                await self._decide(message)
+                await self._answer(message)
             elif self._decision.hides():
                 raise RuntimeError("a second 'http.response.start'")
             else:
@@ -147,50 +186,45 @@ class Responder:
         finally:
             self._lock.release()
 
-    async def _decide(self, message: Message) -> None:
+    def _answer(self, message: Message) -> Awaitable[None]:
         fields = headers.normalised(message.get("headers"))
-        status, hides = message["status"], self._decision.hides()
-        labelled = headers.is_event_stream(fields) and (status == 200 or hides)
-        if not labelled and hides and headers.is_protobuf(fields):
-            await self._refuse("AG-UI's binary encoding cannot be read here; answer with text/event-stream")
-        elif not (labelled or self._decision.suspects(status, fields)):
-            await self._start_unread(message)
-        elif hides and any(name == b"content-range" for name, _ in fields):
-            await self._refuse("a part of a stream cannot be read here; do not serve ranges of it")
-        elif (coding := headers.content_coding(fields)) is not None:
-            await self._start_compressed(message, fields, coding)
-        else:
-            await self._start_stream(message, fields, labelled)
+        answer = answer_of(message["status"], fields, self._decision)
+        if answer.reads:
+            return self._start_stream(message, fields, answer.labelled)
+        if answer.refusal is not None:
+            return self._refuse(answer.refusal)
+        if answer.coding is not None:
+            self._streams.reports.compressed(answer.coding)
+            # A cache may not give it to a client that says another release: behind a compression outside, it is rewritten.
+            message = {**message, "headers": headers.with_vary(fields, self._vary())}
+        return self._start_unread(message)
 
     async def _start_unread(self, message: Message) -> None:
         await self._send(message)
         self._started = True
 
-    async def _start_compressed(self, message: Message, fields: headers.Headers, coding: str) -> None:
-        if self._decision.hides():
-            await self._refuse(
-                f"a response compressed with {coding} cannot be read here; compress outside AGUIMiddleware"
-            )
-        else:
-            self._reports.compressed(coding)
-            # A cache may not give it to a client that says another release: behind a compression outside, it is rewritten.
-            await self._start_unread({**message, "headers": headers.with_vary(fields, self._vary)})
-
     async def _start_stream(self, message: Message, fields: headers.Headers, labelled: bool) -> None:
-        plan = self._choose_plan()
-        changed = headers.for_rewritten_body(fields, self._vary, plan.header_value if labelled else None)
+        plan = self._streams.choose(self._decision)
+        changed = headers.for_rewritten_body(fields, self._vary(), plan.header_value if labelled else None)
         await self._send(message if changed == fields else {**message, "headers": changed})
-        self._stream = stream = self._make_stream(plan, self._write, not labelled)
+        self._stream = stream = self._streams.make(self._decision, self._turn, plan, self._write, not labelled)
         self._started = True
-        if plan.reads_comments:
-            self._keep_alive.start()
-        await stream.start()
-        self._rewriter = None if stream.awaits else stream.rewriter
+        if plan.reads_comments and not self._returned:
+            if self._keep_alive is self._streams.never:
+                self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
+            self._keep_alive.start(self._ping)
+        if stream.awaits:
+            await stream.start()
+        else:
+            self._rewriter = stream.rewriter
+
+    def _vary(self) -> Sequence[str]:
+        return self._streams.vary(self._decision.choice.route)
 
     async def _refuse(self, why: str) -> None:
         """Fail closed: what a route hides would pass unread."""
         self._over = True
-        self._reports.refused(why)
+        self._streams.reports.refused(why)
         body = f"Subagents are hidden on this route, and {why}.\n".encode()
         fields = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
         await self._send({"type": "http.response.start", "status": 500, "headers": fields})
@@ -198,17 +232,18 @@ class Responder:
 
     async def _refuse_file(self, message: Message) -> None:
         if self._decision.hides():
-            self._reports.refused("a file that the server sends cannot be read here")
+            self._streams.reports.refused("a file that the server sends cannot be read here")
             await self._end()
             raise Disconnected("the response is over")
         await self._send(message)
 
     async def _in_turn(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
         """Do what sends, while nobody else sends."""
-        await self._lock.acquire()
+        if not self._lock.take():
+            await self._lock.wait()
         try:
             if self._over:
-                await _turn_away()
+                await turn_away()
             await work(*args)
         except BaseException:
             # A filter that was cancelled, or a client that disconnected: nothing can follow what did not get out.
@@ -220,15 +255,21 @@ class Responder:
                 await self._stream.close()
 
     async def _feed(self, body: Any, more: bool, stream: AsyncRewriter) -> None:
-        # A body may be anything like bytes: servers take that.
-        await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
+        if body != b"":  # most apps end with an empty body
+            # It may be anything like bytes: servers take that.
+            await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
         if stream.ended:
             await self._end_early(more, stream)
         elif not more:
             await stream.finish()
-            if stream.failure is not None:
-                self._reports.ended(stream.failure)
-            await self._end()
+            await self._write_rest(b"", stream)
+
+    async def _write_rest(self, left: bytes, stream: AsyncRewriter) -> None:
+        if left:
+            await self._write(left)
+        if stream.failure is not None:
+            self._streams.reports.ended(stream.failure)
+        await self._end()
 
     async def _write_last(self, written: bytes, stream: AsyncRewriter) -> None:
         if written:
@@ -237,7 +278,7 @@ class Responder:
 
     async def _end_early(self, more: bool, stream: AsyncRewriter) -> None:
         """End the response where a filter or a fault has ended the stream, though the app may have more to send."""
-        self._reports.ended(stream.failure)
+        self._streams.reports.ended(stream.failure)
         await self._end()
         if more:
             raise Disconnected("the response is over")
@@ -245,21 +286,20 @@ class Responder:
     async def _finish(self, complete: bool = True) -> None:
         """The app is done; the end itself is the app's to send, and the server's to miss."""
         if self._stream is not None and not (self._over or self._gone):
-            await self._lock.acquire()
+            await self._lock.wait()
             try:
                 if not self._over:
                     await self._stream.finish(complete)
             finally:
                 self._lock.release()
 
-    async def _close(self) -> None:
+    async def _close(self, stream: AsyncRewriter) -> None:
         """Unwind the filters once nobody is at work in them: an app may leave a task behind that still sends."""
-        if self._stream is None:
-            return
         self._over = self._left = True
-        await self._lock.acquire()  # cancelled here, the one at work unwinds them
+        if not self._lock.take():
+            await self._lock.wait()  # cancelled here, the one at work unwinds them
         try:
-            await self._stream.close()
+            await stream.close()
         finally:
             self._lock.release()
 
@@ -271,7 +311,8 @@ class Responder:
         await self._send_alone({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_alone(self, message: Message) -> None:
-        await self._writing.acquire()
+        if not self._writing.take():
+            await self._writing.wait()
         try:
             self._keep_alive.wrote = True
             await self._send(message)
@@ -290,27 +331,3 @@ class Responder:
 
 async def _send_nothing() -> None:
     """For an event that was dropped: what `send` returns may become a task, so that it is a coroutine."""
-
-
-async def _turn_away() -> NoReturn:
-    """Tell a sender that the response is over; one that is cancelled with another, which ended it, is just cancelled."""
-    await checkpoint_if_cancelled()
-    raise Disconnected("the response is over")
-
-
-def _stems_from_us(error: BaseException, seen: set[int] | None = None) -> bool:
-    """Whether an app raised only since its `send` said that the client had left; frameworks wrap that in errors of theirs.
-
-    Of a group every error has to. What was raised while the task was cancelled for it is an error of its own. Exceptions
-    may refer to each other in circles: one that is taken out of its group and raised has the group as its context.
-    """
-    seen = set() if seen is None else seen
-    link: BaseException | None = error
-    while link is not None and not isinstance(link, Disconnected):
-        if id(link) in seen or not isinstance(link, Exception):
-            return False
-        seen.add(id(link))
-        if isinstance(link, BaseExceptionGroup):
-            return all(_stems_from_us(inner, seen) for inner in link.exceptions)
-        link = link.__cause__ or link.__context__
-    return link is not None

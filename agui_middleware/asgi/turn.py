@@ -67,7 +67,9 @@ class Turn:
             before = Posted.read(body)
             if before is None:
                 return body
-            posted = upgraded(before, self._decision.choice.client)
+            posted = upgraded(before, self._decision.choice.plan.named_client)
+            if not posted.is_run_input:
+                return body
             given = await self._restored(posted)
             if self._route.history_without_subagents:
                 given = history_without_subagents(given)
@@ -77,9 +79,10 @@ class Turn:
         return body if given is before else given.raw
 
     def witness(self, plan: Plan, context: Context) -> Witness | None:
-        """What is to be told of the response; `None` where nothing of it is kept.
+        """The observer of the response; `None` if nothing of it is kept.
 
-        That is so too where the framework says that another route, which hides, has answered: the thread is not that one's.
+        Nothing is kept either if the framework says that another route, which hides, has answered: its threads are
+        others.
         """
         posted, given = self._posted, self._given
         if posted is None or given is None or self._threads is None or plan.hides != self._hides:
@@ -99,7 +102,12 @@ class Turn:
         self._rewriter = rewriter if isinstance(rewriter, WitnessedRewriter) else None
 
     def sender(self, send: Send) -> Send:
-        """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once."""
+        """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once.
+
+        Without a store it is `send` itself: a call more for each token would be wasted.
+        """
+        if self._threads is None:
+            return send
 
         def send_kept(message: Message) -> Awaitable[None]:
             rewriter = self._rewriter
@@ -127,9 +135,8 @@ class Turn:
                 await threads.write(self._key, Record(kept or Kept(), owned, open))
         except StoreUnavailable as error:
             self._reports.store_unavailable("written", error)
-        except (
-            BaseException
-        ):  # asyncio's own cancellation, which no scope keeps off; the end of the response tries again
+        except BaseException:
+            # asyncio's own cancellation, which no scope keeps off; the end of the response tries again.
             self._kept = False
             raise
 
@@ -154,9 +161,8 @@ class Turn:
             return posted
         restored = restore(posted, self._record.kept, plan.client)
         self._given = restored.posted
-        if restored.posted is not posted:
-            _, messages, _, members, calls, removed = restored
-            self._decision.choice.restored = Restoration(thread, messages, members, calls, removed)
+        if restored.restoration is not None:
+            self._decision.choice.restored = restored.restoration
             self._on_restore(self._decision.choice.restored)
         return restored.posted
 

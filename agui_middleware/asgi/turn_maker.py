@@ -35,13 +35,13 @@ class TurnMaker:
 
     def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> "Turn | None":
         """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
-        if not is_readable(scope):
-            return None
         choice, threads = decision.choice, self._threads
         plan, route = choice.plan, choice.route
-        keeps = threads is not None and route.history and (plan.takes_away or plan.interrupts is not None)
-        changes = upgrades_for(plan.client) or route.history_without_subagents or plan.interrupts is not None
-        if not (keeps or changes):
+        speaks = plan.interrupts is not None
+        keeps = threads is not None and route.history and (plan.takes_away or speaks)
+        if not (keeps or speaks or upgrades_for(plan.named_client) or route.history_without_subagents):
+            return None
+        if not is_readable(scope):
             return None
         from agui_middleware.asgi.turn import Turn
 

@@ -108,10 +108,9 @@ class _Stream:
 
     async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
         """The effect of the middleware on the stream, or the RUN_ERROR with which it ends the run."""
+        plan = make_plan(self.reader or self.client, self._visibility, filters=filters)
         try:
-            return await effect(
-                self.events, make_plan(self.reader or self.client, self._visibility, filters=filters)
-            ), None
+            return await effect([item.event for item in self.items if item.event and not item.too_deep], plan), None
         except WIRE_FAULTS as error:
             return None, run_error(error)
 

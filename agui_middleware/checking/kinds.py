@@ -1,4 +1,4 @@
-"""Kinds of JSON values: the vocabulary in which `schemas` says what each release takes.
+"""Kinds of JSON values: the vocabulary in which the schemas say what each release takes.
 
 A kind may differ from release to release (`Since`). `at` settles that for one release; `fault` then finds the first
 value that the release rejects. Numbers are expected as floats, which is what JavaScript makes of them.

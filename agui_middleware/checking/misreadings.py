@@ -7,7 +7,7 @@ from agui_middleware.checking.misread_chunks import Piece, expanded, first_mispl
 from agui_middleware.checking.reader import READS_THINKING
 from agui_middleware.checking.recorded import Finding
 from agui_middleware.config.readers import Reader
-from agui_middleware.downgrades import Downgrade, SdkRow, downgrades_for, sdk_rows
+from agui_middleware.downgrades import Downgrade, downgrades_for
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
@@ -61,13 +61,11 @@ async def sdk_misreadings(events: Sequence[Event], reader: Reader) -> list[Findi
     The rows are written for an SDK as a whole, to be safe: its decoder may read some of what they change.
     """
     pieces = await expanded(events, reader.release)
-    of_releases = [row for row in downgrades_for(reader.release, reader.rows) if row.name in reader.rows]
     found = []
     chunk = next((place for place, event in enumerate(events) if event.type in ID_OF), None)
     if chunk is not None:
         found.append(Finding(chunk, events[chunk], "chunks", "loses chunks, as most SDKs do", None))
-    rows: list[Downgrade | SdkRow] = [*of_releases, *sdk_rows(reader.rows)]
-    for row in rows:
+    for row in reader.own_rows:
         place = None if row.filter is None else await _first_changed(pieces, row.filter, reader.release)
         if place is not None:
             found.append(Finding(place, events[place], row.name, row.symptom, None))

@@ -4,12 +4,11 @@ import json
 from functools import cached_property
 from typing import Any, Final
 
-from msgspec import Raw
-
 from agui_middleware.checking.client_chunks import ClientChunks
 from agui_middleware.checking.kinds import FIRST_THAT_SKIPS, MISSING, SAFE_INTEGER, Fault
 from agui_middleware.checking.schemas import first_fault, schemas_of
 from agui_middleware.checking.sequence import Refusal, Sequence, named, printable
+from agui_middleware.checking.shallow import shallow
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -41,16 +40,7 @@ class Received:
         try:
             return _loads(self.event.raw)  # type: ignore[no-any-return]  # one object, as `Event.parse` has seen
         except RecursionError:
-            return {name: _shallow(value) for name, value in Event.parse(self.event.raw).members().items()}
-
-
-def _shallow(value: Raw) -> Any:
-    """A member; of one that is nested past the interpreter's limit, only whether it is an object or a list."""
-    raw = bytes(value)
-    try:
-        return _loads(raw)
-    except RecursionError:
-        return {} if raw.startswith(b"{") else []
+            return _loads(shallow(self.event.raw))  # type: ignore[no-any-return]
 
 
 def _loads(raw: bytes) -> Any:

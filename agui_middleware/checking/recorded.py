@@ -6,6 +6,7 @@ framing to be looked at.
 
 from typing import Final, NamedTuple
 
+from agui_middleware.checking.shallow import shallow
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.sse import Decoder, Frame, encode
@@ -43,13 +44,15 @@ class Item(NamedTuple):
     data: bytes
     event: Event | None
     """`None`: the data are no event."""
+    too_deep: bool = False
+    """Whether clients read the event and the middleware does not: see `json_scan.MOST_BRACKETS`."""
 
     @property
     def fails(self) -> bool:
-        """Whether the data try to be an event and are none. All else that is none, such as `[DONE]`, the middleware leaves
+        """Whether the middleware cannot read what tries to be an event. All else that is none, such as `[DONE]`, it leaves
         out.
         """
-        return self.event is None and self.data.lstrip()[:1] == b"{"
+        return self.too_deep or (self.event is None and self.data.lstrip()[:1] == b"{")
 
 
 class Unreadable(ValueError):
@@ -69,7 +72,12 @@ def items_in(recording: bytes) -> list[Item]:
         decoder = Decoder(max(len(recording), 1))
         frames = [*decoder.feed(recording), *decoder.finish()]
         data = [frame.data for frame in frames if isinstance(frame, Frame) and frame.data is not None]
-    return [Item(place, one, _event(one)) for place, one in enumerate(data)]
+    return [_item(place, one) for place, one in enumerate(data)]
+
+
+def _item(place: int, data: bytes) -> Item:
+    event = _as_clients_do(data)
+    return Item(place, data, event, too_deep=event is not None and event.raw is not data)
 
 
 def as_stream(recording: bytes) -> bytes:
@@ -128,9 +136,9 @@ def framing(recording: bytes, client: ClientVersion | None, items: list[Item]) -
         read = [line[len(prefix) :] for line in lines if line.startswith(prefix)]
         if bounded and len(frame.decode("utf-8", "replace")) > _BOUND:
             refused.append(_finding(place, items, _TOO_LARGE))
-        elif read and not _event(b"\n".join(read)):
+        elif read and not _as_clients_do(b"\n".join(read)):
             refused.append(_finding(place, items, _NO_OBJECT))
-        elif lines and not read and _event(b"\n".join(line[5:] for line in lines)):
+        elif lines and not read and _as_clients_do(b"\n".join(line[5:] for line in lines)):
             unread.append(place)
         if refused:
             break
@@ -152,3 +160,7 @@ def _event(data: bytes) -> Event | None:
         return Event.parse(data)
     except MalformedEvent:
         return None
+
+
+def _as_clients_do(data: bytes) -> Event | None:
+    return _event(data) or _event(shallow(data))

@@ -10,13 +10,13 @@ from agui_middleware.cli.serve import why_no_settings
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default one that is free.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve on; by default a free one.")
 @click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
 def demo(port: int, opens: bool) -> None:
-    """Show what a release of @ag-ui/client receives of a sample agent, or of a recorded stream, in a page.
+    """Show in a page what a release of @ag-ui/client receives from a sample agent, or from a recorded stream.
 
-    It is served on this machine only, and needs no key and no network. It reads no file of settings; AGUI_MIDDLEWARE_*
-    variables apply to the agent behind the page.
+    The page is served on 127.0.0.1 only, and needs no API key and no network. No settings file is read; AGUI_MIDDLEWARE_*
+    variables apply to the agent that the page serves.
     """
     try:
         import uvicorn
@@ -32,15 +32,15 @@ def demo(port: int, opens: bool) -> None:
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
     click.echo(f"The demo is at {url} (Ctrl-C ends it)")
     if opens:
-        # In a thread, since some browsers return only when they are closed; the socket takes connections already.
+        # In a thread, because some browser commands return only when the browser is closed. The socket is listening already.
         threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
-    # A run that is being watched would keep the server alive until it ends.
+    # Without a timeout, a running trace would keep the server alive until it ends.
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
 
 
 def listen(port: int) -> socket.socket:
-    """A socket of this machine's own; raises `ClickException` where the port is taken."""
+    """A listening socket on 127.0.0.1. Raises `ClickException` if the port is taken."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

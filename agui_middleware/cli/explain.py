@@ -1,6 +1,6 @@
 """`agui-middleware explain`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -9,6 +9,7 @@ from agui_middleware.config.readers import Reader
 from agui_middleware.config.sdks import SDKS
 from agui_middleware.downgrades import Downgrade, SdkRow, downgrades_for, sdk_rows
 from agui_middleware.downgrades.guard import TOLERANT
+from agui_middleware.history.upgrade import STEPS
 from agui_middleware.protocol.releases import UPCOMING, ClientVersion, nearest_release
 
 
@@ -64,25 +65,32 @@ def _release_lines(release: ClientVersion | None) -> Iterator[str]:
 
 
 def _reader_lines(reader: Reader) -> Iterator[str]:
-    rows = downgrades_for(reader.release, reader.rows)
+    rows = reader.downgrades
     besides = sdk_rows(reader.rows)
     yield f"{reader} {_summary(reader)}: {_counted((*rows, *besides))}"
     if reader.limits:
         yield f"No rewriting helps where it {reader.limits}."
+    yield from _own_lines(row for row in besides if row.first)
     yield from _rows_lines(rows, reader.rows)
-    for row in besides:
-        yield f"\n{row.name} (for this SDK)"
-        yield f"  Such a client {row.symptom}."
-        yield f"  {_lost(row)}"
+    yield from _own_lines(row for row in besides if not row.first)
     yield from _guard_lines(reader.release)
     if not reader.comments:
-        yield "\nNo comment is written to keep the stream alive: the client takes it for an error."
+        yield "\nNo comment reaches the client, which takes it for an error: those of the agent are removed."
+
+
+def _own_lines(rows: Iterable[SdkRow]) -> Iterator[str]:
+    for row in rows:
+        yield f"\n{row.name} (for this SDK)"
+        yield f"  Such a client {row.symptom}."
+        if row.filter is not None:
+            yield f"  {_lost(row)}"
+        yield from (f"  {line}" for line in _way_in_lines(row))
 
 
 def _counted(rows: tuple[Downgrade | SdkRow, ...]) -> str:
-    rewritten = sum(isinstance(row, SdkRow) or row.rewrites for row in rows)
-    left = f" {len(rows) - rewritten} more cannot be." if rewritten < len(rows) else ""
-    return f"{rewritten} features are rewritten, in this order.{left}"
+    rewritten = sum(row.filter is not None if isinstance(row, SdkRow) else row.rewrites for row in rows)
+    left = sum(isinstance(row, Downgrade) and not row.rewrites for row in rows)
+    return f"{rewritten} features are rewritten, in this order." + (f" {left} more cannot be." if left else "")
 
 
 def _rows_lines(rows: tuple[Downgrade, ...], besides: tuple[str, ...] = ()) -> Iterator[str]:
@@ -99,9 +107,15 @@ def _row_lines(row: Downgrade, names: set[str]) -> Iterator[str]:
     yield _lost(row)
     for difference in row.differences:
         yield f"The conversation ends {difference}."
+    yield from _way_in_lines(row)
     for other in row.after:
         if other.row in names:
             yield f"After {other.row}: {other.reason}."
+
+
+def _way_in_lines(row: Downgrade | SdkRow) -> Iterator[str]:
+    if row.upgrade is not None:
+        yield f"In what the client posts, the middleware {STEPS[row.upgrade]}."
 
 
 def _lost(row: Downgrade | SdkRow) -> str:

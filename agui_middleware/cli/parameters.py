@@ -1,4 +1,4 @@
-"""What several commands take: a client, and a filter."""
+"""What commands take: a client, a filter, the body of a request."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -9,13 +9,15 @@ from agui_middleware.config.named_clients import RefusedClient, parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.references import imported
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
+from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 
 if TYPE_CHECKING:  # generic in the newest click only
     ReleaseType = click.ParamType[ClientVersion | Reader | None]
     FilterType = click.ParamType[Filter]
+    BodyType = click.ParamType[JsonObject]
 else:
-    ReleaseType = FilterType = click.ParamType
+    ReleaseType = FilterType = BodyType = click.ParamType
 
 
 class Release(ReleaseType):
@@ -58,6 +60,20 @@ class Importable(FilterType):
         if why is not None:
             self.fail(f"{value!r} {why}; {FILTER}", param, ctx)
         return filter
+
+
+class Body(BodyType):
+    """A file with the body of a request, a RunAgentInput."""
+
+    name = "filename"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> JsonObject:
+        """The object in the file."""
+        with click.File("rb").convert(value, param, ctx) as file:
+            try:
+                return JsonObject.parse(file.read())
+            except MalformedEvent as error:
+                self.fail(f"{value!r}: {error}", param, ctx)
 
 
 def search_working_directory() -> None:

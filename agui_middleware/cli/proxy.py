@@ -19,7 +19,7 @@ from agui_middleware.cli.serve import extra, run, server_options, wrap
     metavar="URL",
     envvar="AGUI_MIDDLEWARE_UPSTREAM",
     show_envvar=True,
-    help="The AG-UI server behind.",
+    help="The URL of the AG-UI server.",
 )
 @server_options
 @click.option(
@@ -29,7 +29,7 @@ from agui_middleware.cli.serve import extra, run, server_options, wrap
     show_default=True,
     envvar="AGUI_MIDDLEWARE_CONNECT_TIMEOUT",
     show_envvar=True,
-    help="Seconds until a connection to the upstream has to be there.",
+    help="How many seconds to wait for a connection to the upstream.",
 )
 @click.option(
     "--idle-timeout",
@@ -38,28 +38,28 @@ from agui_middleware.cli.serve import extra, run, server_options, wrap
     show_default=True,
     envvar="AGUI_MIDDLEWARE_IDLE_TIMEOUT",
     show_envvar=True,
-    help="Seconds for which the upstream may say nothing; 0 for any time. A stream as such may take any time.",
+    help="How many seconds the upstream may send nothing; 0 for no limit. The duration of a stream is not limited.",
 )
 @click.option(
     "--trust-forwarded",
     is_flag=True,
     envvar="AGUI_MIDDLEWARE_TRUST_FORWARDED",
     show_envvar=True,
-    help="Believe X-Forwarded-* and Forwarded.",
+    help="Keep the X-Forwarded-* and Forwarded headers of requests: another proxy in front of this one sets them.",
 )
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     envvar="AGUI_MIDDLEWARE_CA_FILE",
     show_envvar=True,
-    help="Certificates (PEM) that vouch for an https upstream, instead of the public ones.",
+    help="Certificates (PEM) of the authorities to trust for an https upstream, instead of the public ones.",
 )
 def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path | None, **options: Any) -> None:
-    """Serve the AG-UI server at --upstream, in whatever language, to every client.
+    """Serve the AG-UI server at --upstream, written in any language, to every client.
 
-    Every request is passed on, with its path behind that of the URL; streams are rewritten as the settings say, which come
-    from the environment and from files; filters are named as package.module:name, and looked for in the working directory
-    too.
+    Every request is forwarded, its path appended to that of the URL. Streams are rewritten according to the settings, which
+    are read from the environment and from files. Filters are named as package.module:name, and also looked up in the working
+    directory.
     """
     with extra("proxy", "httpx", "httpcore"):
         from agui_middleware.proxy import Proxy
@@ -69,13 +69,13 @@ def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path
         behind = Proxy(upstream, idle_timeout=idle_timeout or None, **given)
     except (ValueError, ssl.SSLError) as error:
         raise click.UsageError(str(error)) from None
-    # Who asks, which software answers and when are headers of the upstream's.
+    # The proxy sets the client's address itself; `Server` and `Date` are the upstream's headers.
     search_working_directory()
     run(_quietly(wrap(behind, config)), **options, proxy_headers=False, server_header=False, date_header=False)
 
 
 def _quietly(app: ASGIApp) -> ASGIApp:
-    """Spares the log a traceback for each upstream that breaks off: a server breaks off too where a response has no end."""
+    """Suppress `UpstreamAborted`: uvicorn breaks off an incomplete response anyway, and would log a traceback."""
     from agui_middleware.proxy import UpstreamAborted
 
     async def quiet(scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,10 +7,11 @@ from typing import IO
 import anyio
 import click
 
-from agui_middleware.cli.parameters import Importable, Release
+from agui_middleware.cli.parameters import Body, Importable, Release
 from agui_middleware.cli.streams import Input, standard_streams
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters import Filter, SubagentVisibility
+from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.recording import rewrite as rewrite_stream
 
@@ -41,8 +42,18 @@ _CHUNK = 64 * 1024
     multiple=True,
     help="A filter, also looked up in the working directory; may be repeated.",
 )
+@click.option(
+    "--input",
+    "posted",
+    type=Body(),
+    help="A file with the body of the request that the stream answers, for filters that look at Context.input.",
+)
 def rewrite(
-    file: IO[bytes], client: ClientVersion | Reader | None, visibility: str, filters: tuple[Filter, ...]
+    file: IO[bytes],
+    client: ClientVersion | Reader | None,
+    visibility: str,
+    filters: tuple[Filter, ...],
+    posted: JsonObject | None,
 ) -> None:
     """Rewrite the stream in FILE, by default standard input, as the middleware would.
 
@@ -55,7 +66,8 @@ def rewrite(
             yield chunk
 
     async def run() -> None:
-        async for written in rewrite_stream(chunks(), client=client, visibility=visibility, filters=filters):
+        left = rewrite_stream(chunks(), client=client, visibility=visibility, filters=filters, input=posted)
+        async for written in left:
             # Only here: an OSError of a filter keeps its traceback.
             with standard_streams():
                 sys.stdout.buffer.write(written)

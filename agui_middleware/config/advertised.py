@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from agui_middleware.config.hops import combined
 from agui_middleware.config.named_clients import RefusedClient, from_user_agent, parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
@@ -17,7 +18,7 @@ from agui_middleware.protocol.releases import MAX_LENGTH, ClientVersion
 process_log: RateLimitedLog = RateLimitedLog(logging.getLogger("agui_middleware.request"))
 
 _PARTS: Final = 16
-"""The most releases that are read of one value."""
+"""The most clients that are read of one value."""
 
 _PROTOCOL_VERSION = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})", re.ASCII)
 
@@ -66,14 +67,14 @@ def from_body(body: bytes) -> ClientVersion | None:
 
 
 def parse_advertised(values: Sequence[str]) -> ClientVersion | Reader | None:
-    """The oldest release or SDK that the values name, alone or in a list; `None` where they name none.
+    """The release or SDK that the values name, alone or in a list; `None` where they name none.
 
-    Where several hops of a chain name a release, such as a browser and the runtime between, each of them has to read the
-    stream. An SDK is as old as the release that it reads like. What names neither counts as absent.
+    Where several hops of a chain name one, each of them has to read the stream: see `combined`. What names neither counts
+    as absent.
     """
     named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
-    served = map(_served, named)
-    return min((client for client in served if client is not None), key=_age, default=None)
+    clients = tuple(client for client in map(_served, named) if client is not None)
+    return combined(clients) if clients else None
 
 
 def _served(named: ClientVersion | Reader | RefusedClient | None) -> ClientVersion | Reader | None:
@@ -81,10 +82,6 @@ def _served(named: ClientVersion | Reader | RefusedClient | None) -> ClientVersi
         process_log.warning(str(named), "a client is not served and counts as absent: %s", named)
         return None
     return named
-
-
-def _age(client: ClientVersion | Reader) -> tuple[ClientVersion, bool]:
-    return (client.release, False) if isinstance(client, Reader) else (client, True)
 
 
 @lru_cache(maxsize=256)

@@ -22,7 +22,7 @@ _SLASHES = re.compile(r"//+")
 _ORIGIN = re.compile(r"\A([a-z][a-z0-9+.-]*:)?(//[^/]*)?", re.IGNORECASE)
 
 ROOT_SEGMENTS: Final = 8
-"""The most segments that a root path has which an app sets for itself, and no server reports."""
+"""The most segments of a root path that an app sets for itself and no server reports. For deeper paths see `is_deep`."""
 
 
 def own_path(scope: Mapping[str, Any]) -> str:
@@ -46,6 +46,11 @@ def normalised(path: str) -> str:
 
 def _plainly(path: str) -> str:
     return (path.rstrip("/") or "/").lower()
+
+
+def is_deep(path: str) -> bool:
+    """Whether a path has more segments than `under_other_roots` takes off, so that a route may match what is behind them."""
+    return normalised(path).count("/") > ROOT_SEGMENTS + 1
 
 
 def readings(scope: Mapping[str, Any], path: str, plain: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """From a route and a client to the filters of a response, and what was chosen for one request."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agui_middleware.config.readers import Reader
@@ -29,13 +30,18 @@ class Plan(NamedTuple):
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
     reads_comments: bool = True
-    """It reads a stream with comments of SSE in it. If not, none is written to keep the stream alive."""
+    """It reads a stream with comments of SSE in it. If not, none reaches it, be it the app's own."""
     reader: Reader | None = None
     """The SDK that reads it; `None`: @ag-ui/client."""
     takes_away: bool = False
     """The reader may end with another conversation than the agent's, so that it posts another one."""
     interrupts: Literal["custom", "outcome"] | None = None
     """The dialect that interrupts are put into for the reader, and its answers taken from; `None`: nothing is changed."""
+
+    @property
+    def named_client(self) -> ClientVersion | Reader | None:
+        """The SDK that reads it, or the release of @ag-ui/client."""
+        return self.reader or self.client
 
     @property
     def reader_name(self) -> str | None:
@@ -50,10 +56,15 @@ class Plan(NamedTuple):
     @property
     def header_value(self) -> str | None:
         """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
-        rows = downgrades_for(self.client)
-        if not rows and self.reader is None:
-            return None
-        return f"client={self.reader or self.client}" + (f"; subagents={self.visibility}" if SUBAGENTS in rows else "")
+        return _header_value(self.client, self.reader, self.visibility)
+
+
+@lru_cache(maxsize=256)
+def _header_value(client: ClientVersion | None, reader: Reader | None, visibility: SubagentVisibility) -> str | None:
+    rows = downgrades_for(client)
+    if not rows and reader is None:
+        return None
+    return f"client={reader or client}" + (f"; subagents={visibility}" if SUBAGENTS in rows else "")
 
 
 def make_plan(
@@ -69,19 +80,19 @@ def make_plan(
     as in `Settings`. Raises `ValueError` where `visibility` is neither `auto` nor a value of `SubagentVisibility`.
     """
     reader = client if isinstance(client, Reader) else None
-    release, also = (client.release, client.rows) if isinstance(client, Reader) else (client, ())
+    release = client.release if isinstance(client, Reader) else client
+    also, spared = ((), ()) if reader is None else (reader.rows, reader.spared)
     lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(release)
     shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
     seen = SubagentVisibility(shown)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
-    dialect = _dialect(
-        interrupts, reads_outcomes=_INTERRUPTS not in {row.name for row in downgrades_for(release, also)}
-    )
+    rows = {row.name for row in downgrades_for(release, also, spared)}
+    dialect = _dialect(interrupts, reads_outcomes=_INTERRUPTS not in rows)
     asked = [interrupts_as_outcome] if dialect == "outcome" else []
     also = (*also, _INTERRUPTS) if dialect == "custom" else also
-    pipeline = build_pipeline(release, visible, lowered=lowered, also=also)
+    pipeline = build_pipeline(release, visible, lowered=lowered, also=also, spared=spared)
     return Plan(
         client=release,
         visibility=seen,
@@ -124,11 +135,11 @@ class Choice:
 
     __slots__ = ("_assumed", "_choose", "restored", "route")
 
-    def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan]) -> None:
+    def __init__(self, route: "Route", plan: Plan, choose: Callable[[Plan], Plan] | None) -> None:
         self.route: Route = route
         self.restored: Restoration | None = None
         self._assumed = plan
-        self._choose: Callable[[Plan], Plan] | None = choose
+        self._choose = choose
 
     @property
     def plan(self) -> Plan:

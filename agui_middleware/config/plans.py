@@ -1,6 +1,7 @@
 """The plans of a configuration: one for each route and reader, made once."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from agui_middleware.config.plan import Plan, make_plan
 from agui_middleware.config.readers import Reader
@@ -8,6 +9,9 @@ from agui_middleware.config.routes import ELSEWHERE, EVERY_PATH, Route
 from agui_middleware.config.routing import Match, Routing
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
 from agui_middleware.protocol.releases import ClientVersion
+
+# More than there are releases and SDKs. Only hops that name several clients, which combine in any way, can reach it.
+_MOST_OF_A_ROUTE: Final = 256
 
 
 class Plans:
@@ -31,7 +35,7 @@ class Plans:
         self._interrupts = interrupts
         _check(named)
         self._filters = [_resolve(index, route, named) for index, route in enumerate(self.routes)]
-        self._plans: dict[tuple[int, bool, ClientVersion | Reader | None], Plan] = {}  # as many as routes and readers
+        self._plans: dict[tuple[int, bool, ClientVersion | Reader | None], Plan] = {}
 
     def plan(self, match: Match, client: ClientVersion | Reader | None) -> Plan:
         """The plan for a reader; `match.hides` overrides the visibility of the route."""
@@ -39,6 +43,8 @@ class Plans:
         plan = self._plans.get(key)
         if plan is None:
             route = self.routes[match.route]
+            if len(self._plans) >= _MOST_OF_A_ROUTE * len(self.routes):
+                self._plans.clear()
             visibility = "hidden" if match.hides else route.visibility
             interrupts = route.interrupts or self._interrupts
             filters = self._filters[match.route]

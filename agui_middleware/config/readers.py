@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from agui_middleware.downgrades import Downgrade, SdkRow, downgrades_for, sdk_rows
 from agui_middleware.protocol.releases import ClientVersion
 
 
@@ -14,9 +15,10 @@ class Reader:
     - `name`: the SDK's name and the range's first version, as in `ag_ui@0.2.0`: for logs and `x-ag-ui-downgrade`.
     - `release`: the release of @ag-ui/client whose rows of the downgrades it needs.
     - `rows`: the names of the rows that it needs besides, of `DOWNGRADES` or `SDK_ROWS`.
+    - `spared`: the names of rows of that release that it does not need.
     - `proof`: whether that was measured with the package or read in its source.
     - `limits`: what no row helps, completing the sentence "the client ..."; empty where nothing is known.
-    - `comments`: whether it reads a stream with SSE comments; where it does not, none is written.
+    - `comments`: whether it reads a stream with SSE comments; where it does not, none reaches it.
     - `refused`: why it is not served, completing the same sentence; empty for a reader that is.
     """
 
@@ -25,12 +27,23 @@ class Reader:
     release: ClientVersion
     rows: tuple[str, ...]
     proof: Literal["measured", "source"]
+    spared: tuple[str, ...] = ()
     limits: str = ""
     comments: bool = True
     refused: str = ""
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def downgrades(self) -> tuple[Downgrade, ...]:
+        """All rows of `DOWNGRADES` that it needs, in order."""
+        return downgrades_for(self.release, self.rows, self.spared)
+
+    @property
+    def own_rows(self) -> list[Downgrade | SdkRow]:
+        """The rows that it needs besides those of the release that it reads like, in order."""
+        return [*(row for row in self.downgrades if row.name in self.rows), *sdk_rows(self.rows)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

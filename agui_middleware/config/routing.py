@@ -1,11 +1,17 @@
 """Which route decides for a request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from agui_middleware.config.path_table import PathTable
-from agui_middleware.config.paths import is_plain, normalised, own_path, readings, under_other_roots
+from agui_middleware.config.paths import is_deep, is_plain, normalised, own_path, readings, under_other_roots
 from agui_middleware.config.routes import ELSEWHERE, Route
+
+_REMEMBERED: Final = 1024
+_LONGEST: Final = (
+    256  # of a path that is remembered: clients choose paths, and those may be as long as a server takes them
+)
 
 
 class Match(NamedTuple):
@@ -23,6 +29,7 @@ class Routing:
 
     - A route that hides takes its path in every reading, and with every method that no other route takes.
     - A path that is not plain is hidden, unless a route has exactly that path and no parameters.
+    - A path so deep that the app's own root path may be longer than is tried is hidden behind a catch-all, see `is_deep`.
     - What no route takes is taken by `ELSEWHERE`, the last of `routes`, which hides.
     """
 
@@ -36,10 +43,17 @@ class Routing:
         self._spelled = PathTable(named, spelled=True)
         hiding = [(index, route.path) for index, route in numbered if route.hides and route.enabled]
         self._hiding = PathTable(hiding, spelled=True)
+        self._remembered = lru_cache(_REMEMBERED)(self._find)
 
     def find(self, scope: Mapping[str, Any]) -> Match | None:
         """The route that decides for an ASGI HTTP scope; `None` where the response passes through."""
-        path, method = own_path(scope), scope["method"]
+        path, raw_path = scope["path"], scope.get("raw_path") or b""
+        find = self._remembered if len(path) + len(raw_path) <= _LONGEST else self._find
+        return find(path, raw_path, scope.get("root_path") or "", scope["method"])
+
+    def _find(self, path: str, raw_path: bytes, root_path: str, method: str) -> Match | None:
+        scope = {"path": path, "raw_path": raw_path, "root_path": root_path}
+        path = own_path(scope)
         exact = self._first(self._exact.find(path), method)
         match = self._strictly(scope, path, method, exact) if self.hides else self._loosely(scope, path, method, exact)
         return match if match is not None and self.routes[match.route].enabled else None
@@ -84,6 +98,8 @@ class Routing:
         if hiding is None and not names:
             hiding = self._first_hiding(under_other_roots(scope, path), method)
         shown = exact if names else self._first_spelled(spelled, method, exact)
+        if hiding is None and not names and is_deep(path):
+            plain = False
         if exact is not None and shown is not None and (plain or self.routes[exact].path == path):
             others = names and hiding is not None and not self.routes[hiding].takes(method)
             if hiding is None or exact < hiding or others:

@@ -11,7 +11,12 @@ from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.protocol.releases import ClientVersion
 
 # No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
-EVERY_SDK: Final = ("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps")
+EVERY_SDK: Final = (
+    *("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps"),
+    *("posted-gaps", "posted-pieces", "posted-order"),
+)
+# What an SDK does not need that hands events on as they come, and makes no conversation of them.
+_NO_CONVERSATION: Final = ("reopened-calls", "reopened-texts", "call-parents")
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
@@ -21,6 +26,7 @@ def _since(
     *rows: str,
     like: str,
     proof: Literal["measured", "source"] = "source",
+    spared: tuple[str, ...] = (),
     limits: str = "",
     comments: bool = True,
     refused: str = "",
@@ -32,6 +38,7 @@ def _since(
         release=parse(like),
         rows=(*EVERY_SDK, *rows),
         proof=proof,
+        spared=spared,
         limits=limits,
         comments=comments,
         refused=refused,
@@ -45,7 +52,8 @@ def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str 
 
 _DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
 _RUST: Final = ("interleaving", "no-snapshots")
-_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME)
+_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages", "other-parents")
+_TANSTACK_LIMITS: Final = "ignores state and activities, and posts the results of tools under ids of its own"
 _LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
 
 SDKS: Final[tuple[Sdk, ...]] = (
@@ -53,8 +61,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "Dart",
         "ag_ui",
         versions=(
-            _since("0.1.0", "no-input-echo", like="0.0.40", limits=_LONG_IDS),
-            _since("0.2.0", like="0.0.53", limits=_LONG_IDS),
+            _since("0.1.0", "no-input-echo", "posted-names", like="0.0.40", spared=_NO_CONVERSATION, limits=_LONG_IDS),
+            _since("0.2.0", like="0.0.53", spared=_NO_CONVERSATION, limits=_LONG_IDS),
         ),
     ),
     _sdk(
@@ -66,16 +74,17 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:kotlin-core",
         "com.ag-ui.community:kotlin-tools",
         versions=(
-            _since("0.2.1", *_ONE_AT_A_TIME, like="0.0.40"),
-            _since("0.2.4", *_ONE_AT_A_TIME, "five-roles", like="0.0.44"),
+            _since("0.2.1", *_ONE_AT_A_TIME, "posted-tool-names", like="0.0.40"),
+            _since("0.2.4", *_ONE_AT_A_TIME, "five-roles", "posted-tool-names", like="0.0.44"),
             _since(
                 "0.2.5",
                 "five-roles",
+                "posted-tool-names",
                 like="0.0.44",
                 limits="posts texts that overlapped back cut short, if its stateful agent keeps the history",
             ),
-            _since("0.4.0", "five-roles", "media-parts", like="0.0.53"),
-            _since("0.4.1", "five-roles", "media-parts", like="0.0.58"),
+            _since("0.4.0", "five-roles", "posted-tool-names", "media-parts", like="0.0.53"),
+            _since("0.4.1", "five-roles", "posted-tool-names", "media-parts", like="0.0.58"),
         ),
     ),
     _sdk(
@@ -84,10 +93,10 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "ag-ui-go",
         # Pseudo-versions, which begin with the time of the commit: v0.0.0-20260226120000-abcdef123456.
         versions=(
-            _since("0.0.0-20251010-0", "activities", like="0.0.44"),
-            _since("0.0.0-20251120-0", like="0.0.44"),
-            _since("0.0.0-20260226-0", like="0.0.53"),
-            _since("0.0.0-20260514-0", like="0.0.58"),
+            _since("0.0.0-20251010-0", "activities", like="0.0.44", spared=_NO_CONVERSATION),
+            _since("0.0.0-20251120-0", like="0.0.44", spared=_NO_CONVERSATION),
+            _since("0.0.0-20260226-0", like="0.0.53", spared=_NO_CONVERSATION),
+            _since("0.0.0-20260514-0", like="0.0.58", spared=_NO_CONVERSATION),
         ),
     ),
     _sdk(
@@ -96,8 +105,16 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:java-client",
         "com.ag-ui:client",
         versions=(
-            _since("0.0.1", "declared-members", like="0.0.40"),
-            _since("0.1.0", *_STRING_MESSAGES, "no-input-echo", "null-states", like="0.0.58"),
+            _since("0.0.1", "declared-members", like="0.0.40", spared=_NO_CONVERSATION),
+            _since(
+                "0.1.0",
+                *_STRING_MESSAGES,
+                "no-input-echo",
+                "null-states",
+                "posted-resume",
+                like="0.0.58",
+                spared=_NO_CONVERSATION,
+            ),
         ),
     ),
     _sdk(
@@ -147,8 +164,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
         ".NET (AGUI.Client)",
         "AGUI.Client",
         versions=(
-            _since("0.0.3", like="0.0.58", limits="throws at RUN_ERROR"),
-            _since("0.0.4", like="0.0.58"),
+            _since("0.0.3", "posted-text-parts", like="0.0.58", limits="throws at RUN_ERROR"),
+            _since("0.0.4", "posted-text-parts", like="0.0.58"),
         ),
     ),
     _sdk(
@@ -173,7 +190,9 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since(
                 "1.0.0",
                 "parallel-calls",
+                "posted-names",
                 like="0.0.58",
+                proof="measured",
                 limits="ignores reasoning, state, activities and snapshots",
             ),
         ),
@@ -187,6 +206,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 *_TANSTACK_STEPS,
                 "no-snapshots",
                 "member-aliases",
+                "posted-ui-messages",
                 like="0.0.58",
                 proof="measured",
                 limits="ignores tool results, reasoning, state and activities",
@@ -195,31 +215,48 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "0.7.11",
                 *_TANSTACK_STEPS,
                 "no-snapshots",
+                "posted-ui-messages",
                 like="0.0.58",
                 proof="measured",
-                limits="ignores state and activities",
+                limits=_TANSTACK_LIMITS,
+            ),
+            _since(
+                "0.10.0",
+                *_TANSTACK_STEPS,
+                "no-snapshots",
+                "posted-data",
+                like="0.0.58",
+                proof="measured",
+                limits=_TANSTACK_LIMITS,
             ),
             _since(
                 "0.18.6",
                 *_TANSTACK_STEPS,
                 "activity-messages",
+                "posted-data",
                 like="0.0.58",
                 proof="measured",
-                limits="ignores state and activities",
+                limits=_TANSTACK_LIMITS,
             ),
             _since(
                 "0.26.0",
                 "several-runs",
+                "call-messages",
+                "other-parents",
                 "activity-messages",
+                "posted-data",
                 like="0.0.58",
-                limits="ignores state and activities",
+                proof="measured",
+                limits=_TANSTACK_LIMITS,
             ),
             _since(
                 "0.30.0",
+                "other-parents",
                 "activity-messages",
+                "posted-data",
                 like="0.0.58",
                 proof="measured",
-                limits="ignores state and activities",
+                limits=_TANSTACK_LIMITS,
             ),
         ),
     ),
@@ -230,8 +267,12 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since(
                 "0.4.2",
                 *_STRING_MESSAGES,
+                "reopened-calls",
+                "posted-names",
                 like="0.0.58",
-                limits="ignores state, activities and reasoning",
+                proof="measured",
+                limits="ignores state, activities, reasoning and texts of the roles `system` and `developer`, and raises at "
+                "the arguments of a tool call that are JSON but no object",
             ),
         ),
     ),

@@ -1,4 +1,4 @@
-"""A page that shows what the middleware does: what an agent sends, and what a release of @ag-ui/client receives of it.
+"""A page that shows what an agent sends and what a release of @ag-ui/client receives through the middleware.
 
-`agui-middleware demo` serves it on this machine, with a sample agent; it needs the extra `demo`, no key and no network.
+`agui-middleware demo` serves it on 127.0.0.1, with a sample agent. It needs the extra `demo`, but no API key and no network.
 """

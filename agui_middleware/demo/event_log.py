@@ -1,9 +1,9 @@
-"""Which filters of a plan had a hand in what became of an event."""
+"""Records which filters of a plan changed, held back or dropped each event."""
 
 from typing import NamedTuple
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, downgrades_for, sdk_rows
+from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, downgrades_for
 from agui_middleware.downgrades.guard import TOLERANT
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context, Loss
@@ -15,23 +15,23 @@ class Reason(NamedTuple):
     """Why a filter is in a plan."""
 
     name: str
-    """That of the row of the downgrades or of an SDK, `visibility` or `unknown-types`."""
+    """The name of the downgrade, or of the SDK's row; else `visibility`, `unknown-types` or `ended`."""
     why: str
     since: str | None = None
-    """The first release of @ag-ui/client that is served without it, if any is."""
+    """The first release of @ag-ui/client that does not need the filter; `None`: every release does."""
     lost: str = ""
 
 
 UNKNOWN_TYPES = Reason(
     "unknown-types", f"A release before {TOLERANT} rejects event types that it does not know.", str(TOLERANT)
 )
-ENDED = Reason("ended", "The run was ended: nothing that could not be read may leave a route that hides.")
+ENDED = Reason("ended", "The run was ended: a route that hides must not send what it could not read.")
 
 
 def reasons(plan: Plan, visibility: str) -> list[Reason]:
     """The reason of each filter of a plan that `make_plan` made for `visibility`, in order."""
-    own = () if plan.reader is None else plan.reader.rows
-    declared: list[Downgrade | SdkRow] = [*downgrades_for(plan.client, own), *sdk_rows(own)]
+    own = [] if plan.reader is None else plan.reader.own_rows
+    declared: list[Downgrade | SdkRow] = [*downgrades_for(plan.client), *own]
     rows = {row.filter: row for row in declared if row.filter is not None}
     lowered = visibility in ("auto", "attributed") and SUBAGENTS in rows.values()
     chosen = SUBAGENTS if lowered else Reason("visibility", f"The route shows subagents {plan.visibility}.")
@@ -48,23 +48,23 @@ def reasons(plan: Plan, visibility: str) -> list[Reason]:
 
 
 class Watched(DeclaredFilter):
-    """One filter, and what went into it and came out of it while the latest event passed."""
+    """A filter with its input and output for the current event."""
 
     def __init__(self, filter: DeclaredFilter, reason: Reason) -> None:
         super().__init__(filter, (), frozenset())
-        self.handled: HandledTypes = filter.handled  # what passes the filter by passes its watch by
+        self.handled: HandledTypes = filter.handled  # events that skip the filter skip the watch too
         self._filter = filter
         self.reason = reason
         self.into: list[Event] = []
         self.out_of: list[Event] = []
 
     def forget(self) -> None:
-        """The next event begins."""
+        """Start on the next event."""
         self.into, self.out_of = [], []
 
     @property
     def acted(self) -> bool:
-        """Whether anything came out otherwise than it went in."""
+        """Whether the output differs from the input."""
         return [event.raw for event in self.into] != [event.raw for event in self.out_of]
 
     def start(self, context: Context, deliver: Deliver) -> Running:
@@ -76,7 +76,7 @@ class Watched(DeclaredFilter):
 
 
 class _RunningWatch:
-    """A watched filter at work."""
+    """The state of a watched filter in one response."""
 
     def __init__(self, watched: Watched, running: Running) -> None:
         self._watched = watched
@@ -101,7 +101,7 @@ class _RunningWatch:
 
 
 class Journal(Context):
-    """The context of one traced response, that also knows who acts and what is held back."""
+    """The context of one traced response, which also records the filters that act and the events that are held back."""
 
     def __init__(self, plan: Plan, visibility: str) -> None:
         super().__init__(plan.client, on_loss=self._note_loss)
@@ -112,14 +112,13 @@ class Journal(Context):
         ]
         self.plan: Plan = plan._replace(composition=Composition(self.watched))
         self._number = 0
-        self._holding: dict[
-            int, tuple[int, Event]
-        ] = {}  # by identity: which event it was, kept so that it stays unique
+        # By `id(event)`: the event's number, and the event itself, which keeps its id from being reused.
+        self._holding: dict[int, tuple[int, Event]] = {}
         self.held: bool = False
         self.released: list[int] = []
 
     def begin(self, number: int) -> None:
-        """The event of this number comes."""
+        """Start on the event with this number."""
         self._number = number
         self.held, self.released = False, []
         for watched in self.watched:
@@ -127,7 +126,7 @@ class Journal(Context):
 
     @property
     def acting(self) -> list[Reason]:
-        """Who has had a hand in what became of the event, in order."""
+        """The reasons of the filters that changed, held back or dropped the event, in order."""
         return [watched.reason for watched in self.watched if watched.acted]
 
     def hold(self, event: Event) -> None:
@@ -139,8 +138,8 @@ class Journal(Context):
         super().release(event)
         number, _ = self._holding.pop(id(event), (None, event))
         if number == self._number:
-            self.held = False  # it is part of what is held already, and never leaves
-        elif number is not None:  # else it was held for two reasons, and is told once
+            self.held = False  # it was merged into an event that is held already
+        elif number is not None:  # `None`: two filters held the event, and its release is reported once
             self.released.append(number)
 
     def _note_loss(self, loss: Loss) -> None:

@@ -1,7 +1,7 @@
-"""The agent of the demo: a loop with no model behind it, that asks three colleagues at once.
+"""The agent of the demo: a scripted loop without a model, which asks three subagents in parallel.
 
-The guide asks an archivist of its own, and the booking fails: subagents that run side by side, inside each other, and
-into an error.
+The guide asks a subagent of its own, the archivist, and the booking fails: so the page shows parallel, nested and failing
+subagents.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ ANSWER = "Take the early tram, see the tiles before noon, and book the fado hous
 
 
 class Sample:
-    """One run of the agent, a word every `pace` seconds."""
+    """One run of the agent, with a word every `pace` seconds."""
 
     def __init__(self, pace: float = PACE) -> None:
         self._pace = pace

@@ -1,4 +1,4 @@
-"""What a client posts with its next run after a stream, and what the agent gets of it."""
+"""The messages that a client posts with the run after a stream, and those that the agent receives."""
 
 from typing import Any, Final
 
@@ -21,9 +21,9 @@ _GOES_ON: Final = {"id": "user-2", "role": "user", "content": "And the day after
 
 
 class SecondTurn:
-    """Follows a stream on both sides of the filters, for a client that held one message of its user's before it.
+    """Follows a stream on both sides of the filters, for a client that starts with one user message.
 
-    The client is imagined from what the table of downgrades declares for its release.
+    No client runs: what it keeps is derived from the table of downgrades for its release.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -33,24 +33,29 @@ class SecondTurn:
         self._held = Conversation(first.messages, reading_of(plan.client))
 
     def agent_sent(self, event: Event) -> None:
-        """An event of the agent's."""
+        """Take an event of the agent."""
         self._capture.agent_sent(event)
 
     def client_got(self, event: Event) -> None:
-        """An event that the client gets."""
+        """Take an event that the client receives."""
         self._capture.client_got(event)
         self._held.take(event)
 
     def passed(self, event: Event) -> None:
-        """An event that the client gets as the agent has sent it."""
+        """Take an event that the client receives as the agent sent it."""
         self.agent_sent(event)
         self.client_got(event)
 
-    def told(self) -> dict[str, Any]:
-        """`posted`, the messages that the client posts with its next run, `given`, those that the agent gets of it, both as
-        JSON in strings, and `restored`, the places in `given` of what differs.
+    def summary(self) -> dict[str, Any]:
+        """Return both sides of the next turn.
+
+        - `posted`: the messages that the client posts, each as a string of JSON;
+        - `given`: the messages that the agent receives, likewise;
+        - `restored`: the indexes in `given` of messages that the client did not post like that.
         """
-        held = [message for message in self._held.messages() if message[0].role != "activity"]  # no client posts them
+        held = [
+            message for message in self._held.messages() if message[0].role != "activity"
+        ]  # clients do not post activities
         posted = _posting([*held, _message(_GOES_ON)])
         given, kept = upgraded(posted, self._client), self._capture.finish()
         if kept is not None:
@@ -69,7 +74,7 @@ def _message(message: dict[str, str]) -> tuple[MessageHead, Raw]:
 
 def _posting(messages: Messages) -> Posted:
     empty = Posted.read(b'{"threadId":"demo","runId":"run-2","messages":[],"tools":[],"context":[],"state":{}}')
-    assert empty is not None  # it is one
+    assert empty is not None  # a valid RunAgentInput
     return empty.with_messages(messages)
 
 

@@ -1,4 +1,4 @@
-"""What the demo serves: the page, the traces that it shows, and the agent itself, for real clients."""
+"""The demo's server: the page, the traces that it shows, and the agent itself for real clients."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import aclosing
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-from anyio import CancelScope
+from anyio import CancelScope, to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -26,6 +26,7 @@ from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.routes import Route
 from agui_middleware.config.sdks import SDKS
 from agui_middleware.config.settings import Settings
+from agui_middleware.demo.recorded_trace import trace_recording
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.filters import SubagentVisibility
@@ -36,12 +37,12 @@ VISIBILITIES = ["auto", *map(str, SubagentVisibility)]
 READERS = [reader.name for sdk in SDKS for reader in sdk.readers if not reader.refused]
 CLIENTS = ["current", *map(str, reversed(RELEASES)), *READERS]
 MAX_BYTES = 5 * 1024 * 1024
-"""What the page takes: some ten thousand events. `agui-middleware rewrite` reads streams of any size."""
+"""The largest recording that the page takes, in bytes: some ten thousand events. `agui-middleware rewrite` has no limit."""
 
 Agent: TypeAlias = Callable[[], AsyncIterable[AgentEvent]]
 """Starts a run."""
 
-# Nothing but what this server sends: what a stream says is shown, and never run.
+# The page loads nothing from other servers, and text of a stream is never executed.
 _HEADERS = {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -52,10 +53,10 @@ _HEADERS = {
 
 
 def make_app(agent: Agent | None = None) -> Starlette:
-    """The demo as an ASGI app; `agent` is by default the sample.
+    """The demo as an ASGI app; `agent` defaults to the sample agent.
 
-    `/` is the page, `/trace` what it asks for. `/agent` is the agent behind the middleware, `/public` the same with
-    everything of its subagents hidden, and `/unprotected` the agent alone.
+    `/` is the page, and `/trace` serves the traces that it shows. `/agent` is the agent behind the middleware, `/public` the
+    same with its subagents hidden, and `/unprotected` the agent without the middleware.
     """
     run = agent or Sample().run
     endpoint = agent_endpoint(lambda _: run())
@@ -63,6 +64,7 @@ def make_app(agent: Agent | None = None) -> Starlette:
         Route(path="/agent"),
         Route(path="/public", visibility="hidden"),
         Route(path="/unprotected", enabled=False),
+        Route(path="/trace", enabled=False),  # the records of a trace are not AG-UI events
     ]
     return Starlette(
         routes=[
@@ -72,7 +74,7 @@ def make_app(agent: Agent | None = None) -> Starlette:
             Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
         ],
         middleware=[
-            # A page of another site whose name was rebound to this machine would read all that is pasted here.
+            # DNS rebinding: a page of another site, whose name resolves to 127.0.0.1, could read what is pasted here.
             Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False),
             Middleware(PageHeaders),
             Middleware(AGUIMiddleware, settings=Settings(routes=routes)),
@@ -85,21 +87,24 @@ async def _options(_: Request) -> Response:
 
 
 async def _trace(run: Agent, request: Request) -> Response:
-    """The records of `trace`, as a stream of Server-Sent Events: of the recording that is posted, else of the agent."""
+    """Stream the records of a trace as Server-Sent Events: of the posted recording, or else of the agent."""
     client, visibility = request.query_params.get("client", "current"), request.query_params.get("visibility", "auto")
     if client not in CLIENTS or visibility not in VISIBILITIES:
         allowed = f"client is one of {', '.join(CLIENTS)}; visibility is one of {', '.join(VISIBILITIES)}"
         return JSONResponse({"error": allowed}, status_code=422)
+    reader = None if client == "current" else parse_client(client)
     try:
         recording = await _body(request)
-        stream = _sample(run) if recording is None else _recorded(as_stream(recording))
+        if recording is None:
+            return Traced(trace(_sample(run), reader, visibility))
+        stream = await to_thread.run_sync(as_stream, recording)
     except Unreadable as error:
         return JSONResponse({"error": str(error)}, status_code=422)
-    return Traced(trace(stream, None if client == "current" else parse_client(client), visibility))
+    return Traced(trace_recording(stream, reader, visibility))
 
 
 async def _body(request: Request) -> bytes | None:
-    """What was posted; `None` where there is no body. Raises `Unreadable` where it is too much."""
+    """The posted recording; `None` for JSON, which asks for the agent. Raises `Unreadable` if it exceeds `MAX_BYTES`."""
     if request.headers.get("content-type", "").startswith("application/json"):
         return None
     body = bytearray()
@@ -107,7 +112,7 @@ async def _body(request: Request) -> bytes | None:
         body += chunk
         if len(body) > MAX_BYTES:
             raise Unreadable(
-                f"The recording has more than {MAX_BYTES // 2**20} MB. `agui-middleware rewrite` reads any size."
+                f"The recording is larger than {MAX_BYTES // 2**20} MiB. `agui-middleware rewrite` takes any size."
             )
     return bytes(body)
 
@@ -118,13 +123,8 @@ async def _sample(run: Agent) -> AsyncGenerator[bytes, None]:
             yield chunk
 
 
-async def _recorded(stream: bytes) -> AsyncGenerator[bytes, None]:
-    for start in range(0, len(stream), 4096):
-        yield stream[start : start + 4096]
-
-
 class Traced(StreamingResponse):
-    """Records as they come. When the page leaves, the trace is closed before the response returns."""
+    """Streams the records of a trace. If the page disconnects, the trace is closed before the response returns."""
 
     media_type = "text/event-stream"
 
@@ -145,7 +145,7 @@ class Traced(StreamingResponse):
 
 
 class PageHeaders:
-    """Puts `_HEADERS` on every response."""
+    """Adds `_HEADERS` to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

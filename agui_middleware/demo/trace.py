@@ -1,4 +1,4 @@
-"""A stream through a plan, event by event: what came, what left for it, and why."""
+"""Traces a stream through a plan, event by event: its input, its output, and the reasons."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -29,19 +29,19 @@ Record = dict[str, Any]
 async def trace(
     stream: AsyncGenerator[bytes, None], client: ClientVersion | Reader | None, visibility: str = "auto"
 ) -> AsyncGenerator[Record, None]:
-    """Yield a record for each event of `stream`, before the next one is read, between one of the plan and one of the end.
+    """Yield a record of the plan, one for each event of `stream` before the next is read, and one of the end.
 
-    - the plan: `client`, `visibility`, `summary` (the response's header, or null) and `reasons`, an object of
-      `{why, since, lost}` by name;
-    - an event: its number `n` from 1, its `input` as it came, the `outputs` that left while it was at work, its `fate`,
-      the names of the `reasons` that had a hand in it, and the numbers of those held before that were `released`. The
-      fate is `same`, `changed`, `replaced`, `held`, `dropped`, or `silent` for what is no event to any client;
-    - what left behind the last event has the fate `added` and no `input`;
-    - once at most, `rejection`: where the client ends the run if it is not protected, see `Rejection`;
-    - where the client may end with another conversation than the agent's, `turn`, see `SecondTurn.told`;
-    - the end: `losses`, a list of `{shape, why, since}`.
+    - The plan: `client`, `visibility`, `summary` (the response header's value, or null) and `reasons`, an object of
+      `{why, since, lost}` by name.
+    - An event: its number `n` from 1, its `input` as received, the `outputs` written for it, its `fate`, the names of the
+      `reasons` that acted on it, and the numbers of earlier, held events that it `released`. The fate is `same`, `changed`,
+      `replaced`, `held`, `dropped`, or `silent` for a frame that no client takes for an event.
+    - Output after the last event: the fate `added`, and no `input`.
+    - At most once, `rejection`: the event at which the client would end the run without the middleware, see `Rejection`.
+    - If the client's conversation may differ from the agent's, `turn`, see `SecondTurn.summary`.
+    - The end: `losses`, a list of `{feature, why, since}`.
 
-    `stream` is closed with the trace. Raises `ValueError` where `visibility` is none.
+    Closes `stream`. Raises `ValueError` for an unknown `visibility`.
     """
     tracer = Tracer(counts_as(client), visibility)
     async with aclosing(stream), aclosing(tracer):
@@ -54,7 +54,7 @@ async def trace(
 
 
 class Tracer:
-    """One traced stream."""
+    """The trace of one stream."""
 
     def __init__(self, client: ClientVersion | Reader | None, visibility: str) -> None:
         plan = make_plan(client, visibility)
@@ -67,10 +67,10 @@ class Tracer:
         self._written = sse.Decoder(LIMIT)
         self._outputs: list[bytes] = []
         self._number = 0
-        self._ends: dict[bytes, int] = {}  # the numbers of the ends of runs that have not left, and may leave yet
+        self._ends: dict[bytes, int] = {}  # held terminal events, which may still be written: their numbers
 
     def plan(self) -> Record:
-        """The first record."""
+        """The record of the plan."""
         plan = self._journal.plan
         reasons = {reason.name: reason._asdict() for reason in (*(one.reason for one in self._journal.watched), ENDED)}
         client = str(plan.reader or plan.client or "current")
@@ -81,14 +81,16 @@ class Tracer:
         return [record for data in _frames(self._decoder.feed(chunk)) for record in await self._step(data)]
 
     async def finish(self) -> list[Record]:
-        """The records of what is left once the stream has ended, and of the end."""
+        """The records of what is left when the stream has ended, and the record of the end."""
         records = [record for data in _frames(self._decoder.finish()) for record in await self._step(data)]
         self._journal.begin(self._number)
         await self._stream.finish()
         if self._outputs:
             records.append(self._record(None, "added"))
-        losses = [{"shape": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses]
-        turn = [] if self._second_turn is None else [{"turn": self._second_turn.told()}]
+        losses = [
+            {"feature": loss.feature, "why": loss.reason, "since": loss.fixed_in} for loss in self._journal.losses
+        ]
+        turn = [] if self._second_turn is None else [{"turn": self._second_turn.summary()}]
         return [*records, *self._rejected(await self._unprotected.finish()), *turn, {"losses": losses}]
 
     async def aclose(self) -> None:
@@ -126,7 +128,7 @@ class Tracer:
 
     def _rejected(self, rejection: Rejection | None) -> list[Record]:
         if rejection is not None and self._journal.plan.reader is not None:
-            # The words and the releases are those of @ag-ui/client.
+            # Its message and `since` are about @ag-ui/client, not about another SDK.
             rejection = rejection._replace(message=None, since=None)
         return [] if rejection is None else [{"rejection": rejection._asdict()}]
 
@@ -148,7 +150,7 @@ def _frames(items: list[sse.Item]) -> list[bytes]:
 
 
 def _tries(data: bytes) -> bool:
-    """Whether a frame is meant to be an event, as `Stream` sees it."""
+    """Whether a frame is meant to be an event, by the rewriter's rule."""
     return data.lstrip(b" \t\n").startswith(b"{")
 
 

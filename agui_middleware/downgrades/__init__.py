@@ -7,7 +7,7 @@ duties that AG-UI's page on versioning gives a translator.
 """
 
 from collections.abc import Collection
-from functools import cache
+from functools import lru_cache
 
 from agui_middleware.downgrades.downgrade import Difference, Downgrade
 from agui_middleware.downgrades.guard import TOLERANT, guard
@@ -29,14 +29,20 @@ __all__ = [
 ]
 
 
-@cache
-def downgrades_for(client: ClientVersion | None, also: tuple[str, ...] = ()) -> tuple[Downgrade, ...]:
-    """The rows that `client` needs and those named in `also`, in order; `None` reads everything."""
+@lru_cache(maxsize=512)
+def downgrades_for(
+    client: ClientVersion | None, also: tuple[str, ...] = (), spared: tuple[str, ...] = ()
+) -> tuple[Downgrade, ...]:
+    """The rows that `client` needs, without those named in `spared`, and those named in `also`, in order.
+
+    `None` is a client that reads everything: only those in `also`.
+    """
     parse = ClientVersion.parse
     return tuple(
         row
         for row in DOWNGRADES
-        if row.name in also or (client is not None and parse(row.broken_since) <= client < parse(row.fixed_in))
+        if row.name in also
+        or (client is not None and row.name not in spared and parse(row.broken_since) <= client < parse(row.fixed_in))
     )
 
 
@@ -46,16 +52,22 @@ def sdk_rows(names: Collection[str]) -> tuple[SdkRow, ...]:
 
 
 def build_pipeline(
-    client: ClientVersion | None, visibility: list[Filter], *, lowered: bool, also: tuple[str, ...] = ()
+    client: ClientVersion | None,
+    visibility: list[Filter],
+    *,
+    lowered: bool,
+    also: tuple[str, ...] = (),
+    spared: tuple[str, ...] = (),
 ) -> list[Filter]:
     """The downgrades for `client`, around the filters of what it sees of subagents.
 
     `lowered`: that is less than the route shows to others, and a loss to be reported. `also`: the names of the rows that
-    the reader needs besides those of its release.
+    an SDK needs besides those of the release that it reads like; `spared`: of those of that release that it needs none of.
     """
-    rows = [row for row in downgrades_for(client, also) if lowered or row is not SUBAGENTS]
+    rows = [row for row in downgrades_for(client, also, spared) if lowered or row is not SUBAGENTS]
     before = [row.filter for row in rows if row.filter is not None and row.name in BEFORE_VISIBILITY]
     after = [row.filter for row in rows if row.filter is not None and row.name not in BEFORE_VISIBILITY]
-    sdk = [row.filter for row in sdk_rows(also)]
+    first = [row.filter for row in sdk_rows(also) if row.filter is not None and row.first]
+    sdk = [row.filter for row in sdk_rows(also) if row.filter is not None and not row.first]
     last = [guard(client)] if client is not None and client < TOLERANT else []
-    return [*before, *visibility, *after, *sdk, *last]
+    return [*before, *visibility, *first, *after, *sdk, *last]

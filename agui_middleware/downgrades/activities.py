@@ -3,16 +3,14 @@
 Clients up to 0.0.40 reject a run with an ACTIVITY_* event or a message of role `activity`.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
 
-@handles("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "MESSAGES_SNAPSHOT")
-async def without_activities(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "MESSAGES_SNAPSHOT")
+def without_activities(context: Context) -> Step:
     """Drop activities, and the messages that restate them."""
 
     def keep(message: JsonObject) -> JsonObject | None:
@@ -21,8 +19,10 @@ async def without_activities(events: AsyncIterator[Event], context: Context) -> 
         context.lost("activities", "what an agent shows of its progress", "0.0.41")
         return None
 
-    async for event in events:
+    def without(event: Event) -> Event | None:
         if event.head.type == "MESSAGES_SNAPSHOT":
-            yield edit_messages(event, keep) if event.may_contain(b'"activity"') else event
-        else:
-            context.lost("activities", "what an agent shows of its progress", "0.0.41")
+            return edit_messages(event, keep) if event.may_contain(b'"activity"') else event
+        context.lost("activities", "what an agent shows of its progress", "0.0.41")
+        return None
+
+    return without

@@ -5,11 +5,13 @@ before 0.0.59, with reasoning before 1.0.0. Up to 0.0.40, which has no activitie
 """
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, handles, per_event
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event
 
 _STARTS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START")
@@ -20,10 +22,10 @@ _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
 @per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS)
-def without_activity_texts(_: Context) -> Step:
+def without_activity_texts(context: Context) -> Step:
     """Drop the text. Messages that were opened before the activity took over their id are still closed."""
-    client_messages = ClientMessages(None)
-    dropped: set[tuple[str, str]] = set()
+    client_messages = ClientMessages(None, context.budget)
+    dropped: Index[tuple[str, str], Any] = Index(context.budget)
 
     def show(event: Event) -> Event | None:
         type, id = event.head.type, event.head.messageId
@@ -36,7 +38,7 @@ def without_activity_texts(_: Context) -> Step:
                 dropped.add(text)
                 return None
             if type in _ENDS and text in dropped:
-                dropped.remove(text)
+                del dropped[text]
                 return None
         client_messages.take(event)
         return event
@@ -45,14 +47,14 @@ def without_activity_texts(_: Context) -> Step:
 
 
 @handles(*MAKES_MESSAGES, *_OTHER_CHUNKS, _CONTENT, _CHUNK)
-async def without_activity_reasoning(events: EventSource, _: Context) -> AsyncIterator[Event]:
+async def without_activity_reasoning(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Drop what reasoning would write over an activity.
 
     START and END events stay: they close chunks, which 0.0.59, unlike earlier releases, expands itself. Content closes
     chunks too, so it becomes another START: 0.0.59 accepts any number of them.
     """
-    client_messages = ClientMessages(None)
-    closed: set[str | None] = set()  # the subagents whose chunks are
+    client_messages = ClientMessages(None, context.budget)
+    closed: Index[str | None, Any] = Index(context.budget)  # the subagents whose chunks are
     events.skipped = _OTHER_CHUNKS
     async for event in events:
         type, id = event.head.type, event.head.messageId

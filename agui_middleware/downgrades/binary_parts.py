@@ -5,13 +5,12 @@ releases read `binary`. Malformed binary parts are mended or left out by 1.0.0, 
 1.0.0 reads a `metadata` of null in a media part as absent.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media, media_of
+from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import UNSET, Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import UNSET, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.protocol.releases import ClientVersion
@@ -20,22 +19,23 @@ _MEDIA_PARTS: Final = ClientVersion(0, 0, 49)
 _PLACES: Final = ("data", "url", "id")
 
 
-@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def binary_parts_as_media(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+def binary_parts_as_media(context: Context) -> Step:
     """From 0.0.49 on, turn `binary` parts into media parts; drop duplicates of media parts, and malformed parts.
 
     A part with only an `id` is left to the client, since no media part can express it.
     """
     turns = context.client is None or context.client >= _MEDIA_PARTS
-    async for event in events:
-        if event.may_contain(b'"binary"', b"null"):
-            event = edit_messages(event, lambda message: _edit(message, turns, context))
-        yield event
+
+    def turn(message: JsonObject) -> JsonObject:
+        return _edit(message, turns, context)
+
+    return lambda event: edit_messages(event, turn) if event.may_contain(b'"binary"', b"null") else event
 
 
 def posted_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media parts, including those with only a provider's handle."""
-    return edit_posted_binaries(posted, media_of)
+    return edit_posted_binaries(posted)
 
 
 def _edit(message: JsonObject, turns: bool, context: Context) -> JsonObject:

@@ -17,7 +17,7 @@ from agui_middleware.protocol.event import Event
 @handles(*MAKES_MESSAGES)
 async def without_older_call_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Remove the parent of calls that the client would attach to a wrong message: they get a message of their own."""
-    client_messages = ClientMessages(context.client)
+    client_messages = ClientMessages(context.client, context.budget)
     async for event in events:
         parent = event.head.parentMessageId
         if event.head.type == "TOOL_CALL_START" and isinstance(parent, str):

@@ -1,12 +1,14 @@
 """The messages that a client holds, derived from the events that it is sent: ids and roles, no contents.
 
 Messages from before the stream are known only if a snapshot or an input echo restates them. Memory grows with the
-messages of a stream, not with its events.
+messages of a stream, not with its events, and counts against the response's budget. Work per event is linear in the event,
+also for a small snapshot of a long conversation.
 """
 
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
+from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries
 from agui_middleware.protocol.event_types import types_that
@@ -40,7 +42,10 @@ class ClientMessages:
 
     __slots__ = (
         "_activities",
+        "_budget",
+        "_deleted",
         "_doubles",
+        "_ids",
         "_infers",
         "_interleaves",
         "_preserved",
@@ -50,8 +55,11 @@ class ClientMessages:
         "roles",
     )
 
-    def __init__(self, client: ClientVersion | None) -> None:
-        self.roles: dict[str, str] = {}
+    def __init__(self, client: ClientVersion | None, budget: Budget | None = None) -> None:
+        self._budget = budget or Budget()
+        self.roles: Index[str, str] = Index(self._budget)
+        self._ids: dict[str, dict[str, None]] = {"activity": {}, "reasoning": {}, "": {}}  # by role; "": any other
+        self._deleted = 0  # from `roles`, since that was made
         self.last: str | None = None
         self._interleaves = client is None or client >= _FIRST_TO_INTERLEAVE
         self._doubles = client is not None and client < _FIRST_TO_CONTINUE_TEXTS
@@ -76,9 +84,7 @@ class ClientMessages:
             case "REASONING_MESSAGE_START" if self._reasoning:
                 self._push(head.messageId, "reasoning", "no")
             case "ACTIVITY_SNAPSHOT" if self._activities:
-                self._push(head.messageId, "activity", "no")
-                if isinstance(head.messageId, str) and event.get("replace") is not False:
-                    self.roles[head.messageId] = "activity"
+                self._show_activity(head.messageId, event.get("replace") is not False)
             case "RUN_STARTED":
                 for id, role in _restated(event):
                     self._push(id, role, "no")
@@ -89,7 +95,12 @@ class ClientMessages:
         if self._interleaves or role == "assistant":
             self._push(id, role if isinstance(role, str) else "assistant", "perhaps" if self._doubles else "no")
         elif isinstance(id, str) and isinstance(role, str):
-            self.roles.setdefault(id, role)  # a text that a client up to 0.0.36 does not get
+            self._assign(id, self.roles.get(id, role))  # a text that a client up to 0.0.36 does not get
+
+    def _show_activity(self, id: Any, replaces: bool) -> None:
+        self._push(id, "activity", "no")
+        if isinstance(id, str) and replaces:
+            self._assign(id, "activity")
 
     def _push(self, id: Any, role: str, again: Literal["yes", "no", "perhaps"]) -> None:
         """Append a message; `again`: whether the client appends another one if it already has that id."""
@@ -99,19 +110,44 @@ class ClientMessages:
             self.last = id
         elif again == "perhaps" and self.last != id:
             self.last = None
-        self.roles.setdefault(id, role)
+        self._assign(id, self.roles.get(id, role))
+
+    def _assign(self, id: str, role: str) -> None:
+        before = self.roles.get(id)
+        self.roles[id] = role
+        if before != role:
+            if before is not None:
+                del self._ids_of(before)[id]
+            self._ids_of(role)[id] = None
+
+    def _ids_of(self, role: str) -> dict[str, None]:
+        return self._ids[role if role in self._ids else ""]
 
     def _reconcile(self, restated: dict[str, str]) -> None:
-        preserved = [role for role in self._preserved if not (self._infers and role in restated.values())]
-        kept: dict[str, str] = {}
-        if self.merges:
-            for id, role in self.roles.items():
-                if id in restated or role in preserved:
-                    kept[id] = restated.get(id, role)
-        self.roles = {**kept, **{id: role for id, role in restated.items() if id not in kept}}
+        said = set(restated.values())
+        for role, ids in self._ids.items():
+            # Only what goes and what the snapshot restates is looked at. So a thousand empty snapshots of a conversation
+            # with a thousand activities, which stay, cost a thousand steps.
+            if not self.merges or role not in self._preserved or (self._infers and role in said):
+                stays = restated if self.merges else {}
+                self._delete([id for id in ids if id not in stays])
+                self._ids[role] = {id: None for id in ids if id in stays}
+        kept = len(self.roles)
+        for id, role in restated.items():
+            self._assign(id, role)
         # What nobody streamed is either new, and goes to the end, or was there from the start.
-        certain = not kept or len(self.roles) == len(kept)
+        certain = kept in (0, len(self.roles))
         self.last = next(reversed(self.roles), None) if certain else None
+
+    def _delete(self, ids: list[str]) -> None:
+        for id in ids:
+            del self.roles[id]
+        self._deleted += len(ids)
+        if self._deleted > len(self.roles):  # a dict steps over what was deleted whenever it is asked for its end
+            before, self.roles = self.roles, Index(self._budget)
+            self._deleted = 0
+            for id in list(before):
+                self.roles[id] = before.pop(id)
 
 
 def _restated(event: Event) -> Iterator[tuple[str, str]]:

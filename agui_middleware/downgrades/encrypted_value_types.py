@@ -3,12 +3,11 @@
 1.0.0 strips it with a warning, and sends the value back without it.
 """
 
-from collections.abc import AsyncIterator
 from typing import Final
 
 from agui_middleware.downgrades.content_parts import Holder
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 
@@ -16,8 +15,8 @@ _TYPE: Final = "encryptedValueType"
 _WORD: Final = _TYPE.encode()
 
 
-@handles("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def without_encrypted_value_types(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+def without_encrypted_value_types(context: Context) -> Step:
     """Take `encryptedValueType` off the event, and off messages and their tool calls."""
 
     def untype(holder: Holder) -> Holder:
@@ -29,10 +28,9 @@ async def without_encrypted_value_types(events: AsyncIterator[Event], context: C
         # An activity has no encrypted value: what has the name of its type there is any other member.
         return message if message.get("role") == "activity" else edit_elements(untype(message), "toolCalls", untype)
 
-    async for event in events:
+    def untype_event(event: Event) -> Event:
         if not event.may_contain(_WORD):
-            yield event
-        elif event.head.type == "REASONING_ENCRYPTED_VALUE":
-            yield untype(event)
-        else:
-            yield edit_messages(event, untype_message)
+            return event
+        return untype(event) if event.head.type == "REASONING_ENCRYPTED_VALUE" else edit_messages(event, untype_message)
+
+    return untype_event

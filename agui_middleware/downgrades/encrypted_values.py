@@ -4,25 +4,25 @@ Clients before 0.0.45 reject REASONING_ENCRYPTED_VALUE, and keep no such value w
 does not get it back in the next run.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import messages_of
 
 _WHY = "values that a model gave the client to keep, and will not get back"
 
 
-@handles("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def without_encrypted_values(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+def without_encrypted_values(context: Context) -> Step:
     """Drop REASONING_ENCRYPTED_VALUE. Values in messages stay: the client ignores them."""
-    async for event in events:
+
+    def report(event: Event) -> Event | None:
         sent = event.head.type == "REASONING_ENCRYPTED_VALUE"
         if sent or (event.may_contain(b"encryptedValue") and any(map(_is_encrypted, messages_of(event) or ()))):
             context.lost("encrypted values", _WHY, "0.0.45")
-        if not sent:
-            yield event
+        return None if sent else event
+
+    return report
 
 
 def _is_encrypted(holder: object) -> bool:

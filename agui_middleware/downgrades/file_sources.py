@@ -4,16 +4,14 @@ Clients before 1.0.0 reject the run. A `binary` part could carry the handle as i
 part with its next run, and current agents reject it. So the part is dropped.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 
 
-@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def without_file_sources(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+def without_file_sources(context: Context) -> Step:
     """Drop the parts of messages whose source is a file."""
 
     def keep(part: JsonObject) -> JsonObject | None:
@@ -23,5 +21,4 @@ async def without_file_sources(events: AsyncIterator[Event], context: Context) -
         context.lost("file sources", "media that a message names by a provider's handle", "1.0.0")
         return None
 
-    async for event in events:
-        yield edit_parts(event, keep) if event.may_contain(b'"file"') else event
+    return lambda event: edit_parts(event, keep) if event.may_contain(b'"file"') else event

@@ -5,18 +5,19 @@ restates what the client has posted. A snapshot in its place would delete messag
 messages would duplicate those that the client has.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import messages_of
 
 
-@handles("RUN_STARTED")
-async def report_input_echo(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("RUN_STARTED")
+def report_input_echo(context: Context) -> Step:
     """Report the loss of messages that an input echo may bring; change nothing."""
-    async for event in events:
+
+    def report(event: Event) -> Event:
         if messages_of(event):
             context.lost("input echo", "messages that only the input in RUN_STARTED brings", "0.0.41")
-        yield event
+        return event
+
+    return report

@@ -4,25 +4,22 @@ In an input echo 1.0.0 treats both as empty; releases 0.0.41 to 0.0.59 reject th
 ag-ui-protocol before 1.0.0 rejects a posted input if one of four members is absent, or one of the two lists is null.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_object
 from agui_middleware.protocol.posted import Posted
 
 
-@handles("RUN_STARTED")
-async def with_input_lists(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@per_event("RUN_STARTED")
+def with_input_lists(_: Context) -> Step:
     """Add missing lists to an input echo, empty."""
 
     def fill(input: JsonObject) -> JsonObject:
         missing: dict[str, object] = {name: [] for name in ("tools", "context") if name not in input}
         return input.replace(**missing) if missing else input
 
-    async for event in events:
-        yield edit_object(event, "input", fill)
+    return lambda event: edit_object(event, "input", fill)
 
 
 def with_required_members(posted: Posted) -> Posted:

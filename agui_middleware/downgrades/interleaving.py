@@ -15,6 +15,7 @@ import msgspec
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.event_kind import CALL, TEXT, Action
@@ -45,15 +46,30 @@ class Entity(msgspec.Struct, gc=False, eq=False):
 
 
 class Snapshot(msgspec.Struct, gc=False, eq=False):
-    """A MESSAGES_SNAPSHOT that is held back, and content that has arrived since for messages that it may restate."""
+    """A MESSAGES_SNAPSHOT that is held back, and content that arrives for messages that it may restate, until the next one.
+
+    Of several snapshots only the newest gets the content: it has the last word, and each piece leaves once.
+    """
 
     event: Event
     era: int
-    added: dict[Key, list[Event]]
+    ids: Index[str, Any]
+    """Of its messages, once somebody has asked."""
+    added: dict[Key, list[Event]] = {}
+    asked: bool = False
 
     def whole(self) -> Event:
-        """The snapshot with the content that has arrived since."""
+        """The snapshot with that content. `added` is empty afterwards: of two messages of one id, the first gets it."""
         return edit_messages(self.event, self._continue)
+
+    def restates(self, id: str) -> bool:
+        """Whether a message of this id is in it."""
+        if not self.asked:
+            self.asked = True
+            for message in messages_of(self.event) or ():
+                if isinstance(message, JsonObject) and isinstance(known := message.get("id"), str):
+                    self.ids.add(known)
+        return id in self.ids
 
     def _continue(self, message: JsonObject) -> JsonObject:
         if added := self._text("messageId", message.get("id")):
@@ -67,7 +83,7 @@ class Snapshot(msgspec.Struct, gc=False, eq=False):
         return edit_object(call, "function", lambda f: f.replace(arguments=_text(f.get("arguments")) + added))
 
     def _text(self, member: str, id: Any) -> str:
-        return "".join(_text(event.get("delta")) for event in self.added.get((member, _text(id)), ()))
+        return "".join(_text(event.get("delta")) for event in self.added.pop((member, _text(id)), ()))
 
 
 class Line:
@@ -78,8 +94,9 @@ class Line:
         self._open: Key | None = None
         self._since = 0  # the era in which that began
         self._waiting: deque[Event | Entity | Snapshot] = deque()
-        self._entities: dict[Key, Entity] = {}  # those that wait, by what they are; of two, the second
+        self._entities: Index[Key, Entity] = Index(context.budget)  # those that wait, by key; of two, the second
         self._snapshots: deque[Snapshot] = deque()
+        self._ended: Index[Key, Any] = Index(context.budget)  # what was open at the newest of them, and is no more
         self._era = 0  # how many snapshots have come to wait
 
     @property
@@ -108,6 +125,7 @@ class Line:
             self._note(event, step, key, self._since)
             yield event
             if step == "end":
+                self._end(key, self._since)
                 self._open = None
                 yield from self._advance()
         else:
@@ -143,6 +161,9 @@ class Line:
                     yield event
             elif isinstance(item, Snapshot):
                 self._snapshots.popleft()
+                if not self._snapshots:
+                    self._ended.clear()
+                item.ids.clear()
                 for event in (item.event, *chain.from_iterable(item.added.values())):
                     self._context.release(event)
                 yield item.whole()
@@ -155,9 +176,18 @@ class Line:
         parent = event.head.parentMessageId
         if not isinstance(parent, str) or not self._snapshots:
             return
-        snapshot = self._snapshots[-1]
-        if ("messageId", parent) in snapshot.added and parent not in _ids(snapshot.event):
+        if self._was_open(("messageId", parent)) and not self._snapshots[-1].restates(parent):
             self._context.lost("a text that goes on behind a snapshot", "what is added to it there", "0.0.37")
+
+    def _was_open(self, key: Key) -> bool:
+        """Whether it was open when the newest snapshot came."""
+        entity, era = self._entities.get(key), self._snapshots[-1].era
+        open = key == self._open and self._since <= era
+        return open or key in self._ended or (entity is not None and not entity.closed and entity.era <= era)
+
+    def _end(self, key: Key, since: int) -> None:
+        if self._snapshots and since <= self._snapshots[-1].era:
+            self._ended.add(key)
 
     def _wait(self, event: Event, step: str | None, key: Key | None) -> None:
         entity = self._entities.get(key) if key else None
@@ -168,9 +198,8 @@ class Line:
         elif key and entity is not None and (step == "start" or not entity.closed):
             self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
-            going_on = [key for key, entity in self._entities.items() if not entity.closed]
-            keys = going_on if self._open is None else [self._open, *going_on]
-            self._snapshots.append(Snapshot(event, self._era, {key: [] for key in keys}))
+            self._ended.clear()
+            self._snapshots.append(Snapshot(event, self._era, Index(self._context.budget)))
             self._waiting.append(self._snapshots[-1])
             self._era += 1
         else:
@@ -184,24 +213,20 @@ class Line:
             self._note(event, step, entity.key, entity.era)
             entity.events.append(event)
         entity.closed = step == "end"
+        if entity.closed:
+            self._end(entity.key, entity.era)
 
     def _note(self, event: Event, step: str | None, key: Key, since: int) -> None:
-        """Remember content for messages that a held-back snapshot may restate."""
-        if step == "content":
-            for snapshot in self._snapshots:
-                if key in snapshot.added and since <= snapshot.era:
-                    self._context.hold(event)
-                    snapshot.added[key].append(event)
+        """Remember content for messages that the newest held-back snapshot may restate."""
+        if step == "content" and self._snapshots and since <= self._snapshots[-1].era:
+            self._context.hold(event)
+            self._snapshots[-1].added.setdefault(key, []).append(event)
 
 
 def _step(event: Event) -> tuple[str | None, Key | None]:
     step, member = _STEPS.get(event.head.type, (None, ""))
     id = getattr(event.head, member) if step else None
     return (step, (member, id)) if isinstance(id, str) else (None, None)
-
-
-def _ids(snapshot: Event) -> list[object]:
-    return [message.get("id") for message in messages_of(snapshot) or () if isinstance(message, JsonObject)]
 
 
 def _text(value: Any) -> str:

@@ -24,7 +24,7 @@ _FIRST_WITH: Final = {
 async def without_lost_parents(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
     """Remove `parentMessageId` from calls whose parent the client does not get."""
     lost = [role for role, first in _FIRST_WITH.items() if context.client is not None and context.client < first]
-    client_messages = ClientMessages(None)
+    client_messages = ClientMessages(None, context.budget)
     async for event in events:
         parent = event.head.parentMessageId
         if (

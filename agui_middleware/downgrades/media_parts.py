@@ -4,13 +4,12 @@ Releases 0.0.41 to 0.0.48 only know `binary`, with MIME type and URL or data at 
 `binary` requires a MIME type, which current parts may omit; then the kind is written in its place.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_binaries, is_media, media_of
+from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.posted import Posted
 
 _MIME_TYPE: Final = {
@@ -22,8 +21,8 @@ _MIME_TYPE: Final = {
 _SOURCES: Final = ("data", "url")  # and the members of a binary part in which their values stand
 
 
-@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def media_parts_as_binary(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+def media_parts_as_binary(context: Context) -> Step:
     """Turn the media of messages into `binary` parts. A part without a value would be rejected, and goes."""
 
     def turn(part: JsonObject) -> JsonObject | None:
@@ -37,13 +36,12 @@ async def media_parts_as_binary(events: AsyncIterator[Event], context: Context) 
         mime_type = source.get("mimeType", _MIME_TYPE[part["type"]])
         return JsonObject({"type": "binary", "mimeType": mime_type, source["type"]: source["value"], **metadata})
 
-    async for event in events:
-        yield edit_parts(event, turn) if event.may_contain(b'"source"') else event
+    return lambda event: edit_parts(event, turn) if event.may_contain(b'"source"') else event
 
 
 def binary_as_media(posted: Posted) -> Posted:
     """Turn the `binary` parts that a client posts into media, without the MIME type that stood in for an absent one."""
-    return edit_posted_binaries(posted, lambda part: media_of(part, filled=_MIME_TYPE.values()))
+    return edit_posted_binaries(posted, filled=_MIME_TYPE.values())
 
 
 def _is_well_formed(source: JsonObject) -> bool:

@@ -8,13 +8,12 @@ no faithful form: without an outcome it reads as success, and RUN_ERROR would ha
 how the run ended, and would come without the run's `usage`. It reads as success.
 """
 
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_object
 
 # By event, the outcomes that are read, and the members that they may have beside their type.
@@ -25,11 +24,10 @@ _READ: Final[dict[str, dict[str, frozenset[str]]]] = {
 _DERIVED: Final = "pendingToolCallIds"
 
 
-@handles("RUN_FINISHED", "SUBAGENT_FINISHED")
-async def readable_outcomes(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("RUN_FINISHED", "SUBAGENT_FINISHED")
+def readable_outcomes(context: Context) -> Step:
     """Drop outcomes of other types, and from the others what they may not hold."""
-    async for event in events:
-        yield edit_object(event, "outcome", partial(_read, _READ[event.head.type], context))
+    return lambda event: edit_object(event, "outcome", partial(_read, _READ[event.head.type], context))
 
 
 def _read(read: dict[str, frozenset[str]], context: Context, outcome: JsonObject) -> JsonObject | None:

@@ -36,12 +36,14 @@ def join_calls(posted: Posted) -> Posted:
     result of its own follows goes.
     """
     joined = _joined(posted, texts=False)
-    ids = [id for head, _ in joined.messages if head.toolCalls for id in head.calls]
+    ids = [call.id for head, _ in joined.messages if head.toolCalls for call in head.toolCalls if call.id is not None]
     whole = joined if len(set(ids)) == len(ids) else _with_whole_calls(joined)
     return joined if whole is joined else results_behind_calls(whole)  # that of a piece follows the whole call
 
 
 def _joined(posted: Posted, *, texts: bool) -> Posted:
+    if len({head.id for head, _ in posted.messages}) == len(posted.messages):
+        return posted
     after: dict[int, tuple[MessageHead, Raw]] = dict(enumerate(posted.messages))
     first: dict[str, int] = {}
     for place, (head, raw) in enumerate(posted.messages):

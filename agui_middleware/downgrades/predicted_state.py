@@ -3,16 +3,11 @@
 Releases up to 0.0.30 did so. No later one does: the state that they predict is not the agent's.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event
+from agui_middleware.filters.declared import Step, per_event
 
 
-@handles("CUSTOM")
-async def without_predicted_state(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@per_event("CUSTOM")
+def without_predicted_state(_: Context) -> Step:
     """Drop the event. These releases show no CUSTOM event to anybody, so nothing else is lost."""
-    async for event in events:
-        if event.get("name") != "PredictState":
-            yield event
+    return lambda event: None if event.get("name") == "PredictState" else event

@@ -4,22 +4,22 @@
 older client declares nothing: AG-UI's page on versioning.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
 
-@handles("RUN_STARTED")
-async def without_protocol_version(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@per_event("RUN_STARTED")
+def without_protocol_version(_: Context) -> Step:
     """Take `protocolVersion` off RUN_STARTED."""
-    async for event in events:
-        yield event.without("protocolVersion")
+    return lambda event: event.without("protocolVersion")
 
 
-@handles("RUN_STARTED")
-async def older_protocol_version(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
+@per_event("RUN_STARTED")
+def older_protocol_version(_: Context) -> Step:
     """Declare 1.0 in place of 1.1. What comes after 1.1 is not known here, and its declaration stays."""
-    async for event in events:
-        yield event.replace(protocolVersion="1.0") if event.get("protocolVersion") == "1.1" else event
+
+    def declare(event: Event) -> Event:
+        return event.replace(protocolVersion="1.0") if event.get("protocolVersion") == "1.1" else event
+
+    return declare

@@ -4,11 +4,13 @@ Releases 0.0.37 to 0.0.44 show thinking and keep none of it. They have one span,
 ids for neither: overlapping spans become one, and of overlapping messages the later ones wait for the first to end.
 """
 
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from typing import Final
+from typing import Any, Final
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event
 
 _THINKING: Final = {
@@ -39,14 +41,16 @@ async def reasoning_as_thinking(events: AsyncIterator[Event], context: Context) 
 class Thinking:
     """What of a run's reasoning the client is shown, and what waits."""
 
-    __slots__ = ("_context", "_message", "_open", "_spans", "_waiting")
+    __slots__ = ("_context", "_message", "_open", "_order", "_spans", "_waiting")
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._open = False
-        self._spans: set[str] = set()
+        self._spans: Index[str, Any] = Index(context.budget)
         self._message: str | None = None  # the one that the client is shown
-        self._waiting: dict[str, list[Event]] = {}
+        self._waiting: Index[str, list[Event]] = Index(context.budget)
+        # Their order. A dict would step over all that has left, each time that it is asked for its first key.
+        self._order: deque[str] = deque()
 
     def take(self, event: Event) -> Iterator[Event]:
         """What a REASONING_* event becomes."""
@@ -80,7 +84,10 @@ class Thinking:
         starts = event.head.type == "REASONING_MESSAGE_START"
         if id in self._waiting or (starts and self._message not in (None, id)):
             self._context.hold(event)
-            self._waiting.setdefault(id, []).append(event)
+            if id not in self._waiting:
+                self._waiting[id] = []
+                self._order.append(id)
+            self._waiting[id].append(event)
         elif starts:
             if not self._open:
                 yield Event(type="THINKING_START")
@@ -97,8 +104,8 @@ class Thinking:
     def _next(self) -> Iterator[Event]:
         """Let out what waits, up to a message that is still open."""
         self._message = None
-        while self._waiting and self._message is None:
-            id = next(iter(self._waiting))
+        while self._order and self._message is None:
+            id = self._order.popleft()
             held = self._waiting.pop(id)
             for event in held:
                 self._context.release(event)

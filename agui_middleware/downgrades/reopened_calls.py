@@ -6,10 +6,12 @@ as it may be continued: its END leaves with its result, or with the end of the r
 """
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import calls_of, messages_of
@@ -44,19 +46,20 @@ class _Calls:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._known: set[str] = set()
-        self._open: set[str] = set()  # those of the agent, whose END has not come
-        self.dropped: dict[str, Event] = {}  # the STARTs of the finished ones that something is being added to
-        self.ends: dict[str, Event] = {}
+        self._known: Index[str, Any] = Index(context.budget)
+        self._open: Index[str, Any] = Index(context.budget)  # those of the agent, whose END has not come
+        self.dropped: Index[str, Event] = Index(context.budget)  # the STARTs of finished ones that are being added to
+        self.ends: Index[str, Event] = Index(context.budget)
 
     def due(self, event: Event) -> list[Event]:
         """What leaves before `event`: ENDs, and the STARTs of calls that a run leaves open."""
         type, id = event.head.type, event.head.toolCallId
         if type == "MESSAGES_SNAPSHOT":
-            self._known = set(_restated(event))
+            self._known.clear()
+            self._known.update((id, True) for id in _restated(event))
             due = [id for id in self.ends if id not in self._known]
         elif type == "RUN_STARTED":
-            self._known.update(_restated(event))
+            self._known.update((id, True) for id in _restated(event))
             self._open.clear()
             return []
         elif type in _OF_THE_RUN:
@@ -65,7 +68,8 @@ class _Calls:
                 for start in self.dropped.values():
                     self._context.release(start)
                 held = [*self.ends.values()]
-            self.ends, self.dropped = {}, {}
+            self.ends.clear()
+            self.dropped.clear()
             return held
         elif type == "TOOL_CALL_START" and isinstance(id, str) and id in self.dropped:
             self._open.add(id)

@@ -6,11 +6,13 @@ may be continued: its END leaves with the end of the run.
 """
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 from agui_middleware.downgrades.client_messages import MAKES_MESSAGES, ClientMessages
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import messages_of
@@ -42,9 +44,9 @@ class _Texts:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._roster = ClientMessages(context.client)
-        self._opened: set[str] = set()
-        self.ends: dict[str, Event] = {}
+        self._roster = ClientMessages(context.client, context.budget)
+        self._opened: Index[str, Any] = Index(context.budget)
+        self.ends: Index[str, Event] = Index(context.budget)
 
     def take(self, event: Event) -> Iterator[Event]:
         """What leaves when `event` comes."""
@@ -53,7 +55,9 @@ class _Texts:
             yield from self._take_of(event, id)
         else:
             if type in _RELEASING:
-                self._opened &= _restated(event) if type == "MESSAGES_SNAPSHOT" else set()
+                kept = _restated(event) & self._opened.keys() if type == "MESSAGES_SNAPSHOT" else set()
+                self._opened.clear()
+                self._opened.update((id, True) for id in kept)
                 for gone in [id for id in self.ends if id not in self._opened]:
                     end = self.ends.pop(gone)
                     self._context.release(end)

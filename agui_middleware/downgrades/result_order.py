@@ -29,19 +29,33 @@ def results_behind_calls(posted: Posted) -> Posted:
 
 def _misplaced(messages: Messages) -> dict[int, int]:
     """The places of the results that do not follow their calls, and those of the messages that hold these."""
+    strays = _strays(messages)
+    if not strays:
+        return {}
     holders: dict[str, list[int]] = {}
     for place, (head, _) in enumerate(messages):
         if head.toolCalls:
             for id in head.calls:
                 holders.setdefault(id, []).append(place)
     moved = {}
-    for place, (head, _) in enumerate(messages):
-        held_in = holders.get(head.toolCallId or "") if head.role == "tool" else None
+    for place in strays:
+        held_in = holders.get(messages[place][0].toolCallId or "")
         if held_in:
             holder = max((other for other in held_in if other < place), default=held_in[0])
             if not holder < place <= _end_of_results(messages, holder):
                 moved[place] = holder
     return moved
+
+
+def _strays(messages: Messages) -> list[int]:
+    """The places of the results whose calls are not in the message that they follow."""
+    strays, held = [], frozenset[str | None]()
+    for place, (head, _) in enumerate(messages):
+        if head.role != "tool":
+            held = frozenset(call.id for call in head.toolCalls) if head.toolCalls else frozenset()
+        elif head.toolCallId not in held:
+            strays.append(place)
+    return strays
 
 
 def _end_of_results(messages: Messages, holder: int) -> int:

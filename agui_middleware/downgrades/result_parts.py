@@ -4,17 +4,15 @@ Before 1.0.0 the content of a tool result is a string, in TOOL_CALL_RESULT as in
 run that brings a list. Its text parts are joined; media have no place in a string, and no placeholder is put there.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.downgrades.content_parts import Holder, joined
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
 
-@handles("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def join_result_parts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+def join_result_parts(context: Context) -> Step:
     """Join the text parts of tool results, the empty string where there are none."""
 
     def join(holder: Holder) -> Holder:
@@ -23,8 +21,7 @@ async def join_result_parts(events: AsyncIterator[Event], context: Context) -> A
             context.lost("result parts", "what a tool's result holds beside its text", "1.0.0")
         return holder
 
-    async for event in events:
-        if event.head.type == "TOOL_CALL_RESULT":
-            yield join(event)
-        else:
-            yield edit_messages(event, lambda message: join(message) if message.get("role") == "tool" else message)
+    def join_message(message: JsonObject) -> JsonObject:
+        return join(message) if message.get("role") == "tool" else message
+
+    return lambda event: join(event) if event.head.type == "TOOL_CALL_RESULT" else edit_messages(event, join_message)

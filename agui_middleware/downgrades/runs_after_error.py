@@ -11,6 +11,7 @@ from agui_middleware.downgrades.run_bounds import may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import RUN, SUBAGENT, Action
 from agui_middleware.protocol.event_types import EVENT_KINDS, all_but, type_of, types_about
@@ -32,12 +33,13 @@ _OTHERS = all_but(types_about(RUN) | _CLOSERS.keys() | _MEMBERS.keys())
 async def continue_runs_after_error(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the stream ends, or drop it when the next run begins."""
     error: Event | None = None
-    run = _Run()
+    run = _Run(context)
     events.skipped = _OTHERS
     async for event in events:
         type = event.head.type
         events.skipped = () if type == "RUN_ERROR" else _OTHERS
         if error is not None and type == "RUN_STARTED" and may_be_dropped(event):
+            context.release(error)
             error = None
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
@@ -48,25 +50,30 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
             if goes_on:
                 continue
         elif error is not None:
+            context.release(error)
             yield error
             error = None
         if type == "RUN_ERROR" and may_be_dropped(event):
+            context.hold(event)
             error = event
         else:
             run.take(event)
             yield event
     if error is not None:
+        context.release(error)
         yield error
 
 
 class _Run:
     """The current run, and what is open in it."""
 
-    __slots__ = ("_open", "begun")
+    __slots__ = ("_context", "_open", "begun")
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self.begun: Event | None = None  # its RUN_STARTED
-        self._open: dict[tuple[str, str], str] = {}  # what would close what is open, and the member that names it
+        # What would close what is open, and the member that names it.
+        self._open: Index[tuple[str, str], str] = Index(context.budget)
 
     def close(self, *, finish: bool) -> Iterator[Event]:
         """Yield the END events of what is open; with `finish`, RUN_FINISHED too."""
@@ -80,7 +87,11 @@ class _Run:
         """Track what the event opens and closes."""
         type = event.head.type
         if type in ("RUN_STARTED", "RUN_FINISHED"):
-            self.begun = event if type == "RUN_STARTED" else None
+            if self.begun is not None:
+                self._context.release(self.begun)
+            self.begun = event.without("input") if type == "RUN_STARTED" else None
+            if self.begun is not None:
+                self._context.hold(self.begun)
             self._open.clear()
             return
         opens = type in _CLOSERS

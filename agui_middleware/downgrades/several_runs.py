@@ -16,8 +16,8 @@ from agui_middleware.protocol.event_types import all_but
 _OTHERS = all_but({"RUN_FINISHED"})  # what is of interest only while a RUN_FINISHED is held back
 
 
-@handles(EVERYTHING)
-async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Event]:
+@handles(EVERYTHING, asleep=_OTHERS)
+async def join_several_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the stream ends, or drop it together with the RUN_STARTED of the next run."""
     finished: Event | None = None
     events.skipped = _OTHERS
@@ -25,12 +25,15 @@ async def join_several_runs(events: EventSource, _: Context) -> AsyncIterator[Ev
         events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
         if finished is not None:
             before, finished = finished, None
+            context.budget.release(len(before.raw))
             if event.head.type == "RUN_STARTED" and may_be_dropped(event):
                 continue
             yield before
         if event.head.type == "RUN_FINISHED" and may_be_dropped(event):
+            context.budget.hold(len(event.raw))
             finished = event
         else:
             yield event
     if finished is not None:
+        context.budget.release(len(finished.raw))
         yield finished

@@ -4,13 +4,12 @@
 1.0.0 misses, so it is reported without a release that keeps it.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import MEDIA, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 
 _ROLES: Final = frozenset({"developer", "system", "assistant", "user", "tool", "activity", "reasoning"})
@@ -18,8 +17,8 @@ _PARTS: Final = MEDIA | {"text", "binary"}
 _SOURCES: Final = frozenset({"data", "url", "file"})
 
 
-@handles("MESSAGES_SNAPSHOT", "RUN_STARTED")
-async def without_unknown_members(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+def without_unknown_members(context: Context) -> Step:
     """Drop messages of an unknown role, and parts of messages that are of an unknown type or have an unknown source."""
 
     def keep_part(part: JsonObject) -> JsonObject | None:
@@ -34,8 +33,7 @@ async def without_unknown_members(events: AsyncIterator[Event], context: Context
         context.lost("messages", "messages of a role that no known release reads")
         return None
 
-    async for event in events:
-        yield edit_messages(event, keep_message)
+    return lambda event: edit_messages(event, keep_message)
 
 
 def _has_known_source(part: JsonObject) -> bool:

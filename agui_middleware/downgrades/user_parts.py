@@ -3,17 +3,15 @@
 Up to 0.0.40 the content of a message is a string, and a client rejects the snapshot that brings a list.
 """
 
-from collections.abc import AsyncIterator
-
 from agui_middleware.downgrades.content_parts import joined
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import handles
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
 
-@handles("MESSAGES_SNAPSHOT")
-async def join_user_parts(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+@per_event("MESSAGES_SNAPSHOT")
+def join_user_parts(context: Context) -> Step:
     """Join the text parts of user messages, the empty string where there are none."""
 
     def join(message: JsonObject) -> JsonObject:
@@ -24,5 +22,4 @@ async def join_user_parts(events: AsyncIterator[Event], context: Context) -> Asy
             context.lost("user parts", "the media in a user's message", "0.0.41")
         return message
 
-    async for event in events:
-        yield edit_messages(event, join)
+    return lambda event: edit_messages(event, join)

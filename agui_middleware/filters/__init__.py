@@ -4,6 +4,7 @@ from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.factory import filter_factory
+from agui_middleware.filters.needs_input import needs_input
 from agui_middleware.filters.subagents import SubagentVisibility
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "expand_chunks",
     "filter_factory",
     "handles",
+    "needs_input",
 ]

@@ -22,8 +22,8 @@ _CONTENT = {chunk: type_of(entity, Action.CONTINUES) for chunk, entity in _ENTIT
 _END = {chunk: type_of(entity, Action.CLOSES) for chunk, entity in _ENTITY.items()}
 
 
-@handles(*ID_OF, *CLOSES_SOME)
-async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event, None]:
+@handles(*ID_OF, *CLOSES_SOME, asleep=CLOSES_SOME)
+async def expand_chunks(events: EventSource, context: Context) -> AsyncGenerator[Event, None]:
     """Expand chunks as 1.0.0 does, each subagent in a lane of its own.
 
     What 1.0.0 rejects is still rejected: a chunk that contradicts what is open becomes a second START of that, and any
@@ -36,7 +36,7 @@ async def expand_chunks(events: EventSource, _: Context) -> AsyncGenerator[Event
     For filters that look at texts, or that drop events: behind it every message and call has its START and its END, and
     every event of it its id. It is a filter itself, and may stand in a route's `filters`.
     """
-    lanes = Lanes()
+    lanes = Lanes(context.budget)
     events.skipped = CLOSES_SOME
     async for event in events:
         if event.head.type not in ID_OF:
@@ -59,7 +59,7 @@ def _expanded(lanes: Lanes, chunk: Event) -> Iterator[Event]:
     if taken is None:
         yield chunk
     elif not taken.opened and taken.lane.contradicted_by(chunk):
-        yield _start(chunk, taken.lane.type, taken.lane.id)
+        yield _start(chunk, taken.lane.type, _id(chunk, taken.lane))
     else:
         yield from _pieces(chunk, taken)
 
@@ -71,13 +71,17 @@ def _pieces(chunk: Event, taken: Match) -> Iterator[Event]:
     if taken.opened:
         yield _start(chunk, type, lane.id)
     if "delta" in chunk or "rawEvent" in chunk or (not taken.opened and "metadata" in chunk):
-        members: dict[str, Any] = {"type": _CONTENT[type], ID_OF[type]: lane.id}
+        members: dict[str, Any] = {"type": _CONTENT[type], ID_OF[type]: _id(chunk, lane)}
         if "delta" not in chunk:
             members["delta"] = ""
         if "subagentRunId" not in chunk and lane.tag is not UNSET:
-            members["subagentRunId"] = lane.tag
+            members["subagentRunId"] = lane.repeated().tag
         dropped = [name for name in ("parentMessageId", "toolCallName", "role", "name") if name in chunk]
         yield chunk.replace(**members).without(*dropped)
+
+
+def _id(chunk: Event, lane: Lane) -> str:
+    return lane.id if ID_OF[lane.type] in chunk else lane.repeated().id
 
 
 def _start(chunk: Event, type: str, id: str) -> Event:

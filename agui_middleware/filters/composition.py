@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.declared import DeclaredFilter
+from agui_middleware.filters.needs_input import does_need_input
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.event_types import EventType
 
 
@@ -19,10 +21,12 @@ class Composition:
 
     - `awaiting`: those up to the last one that declares nothing: they may await, and each runs on a pump.
     - `declared`: the others. They await nothing, and are driven synchronously.
+    - `asleep`: by declared filter, what passes it by until it has started.
+    - `needs_input`: whether one of them looks at `Context.input`.
     - `next`: for each place among the declared ones, the filter that an event of some type visits from there on.
     """
 
-    __slots__ = ("awaiting", "declared", "filters", "next")
+    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next")
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters: tuple[Filter, ...] = tuple(filters)
@@ -32,6 +36,8 @@ class Composition:
         self.declared: tuple[DeclaredFilter, ...] = tuple(
             filter for filter in self.filters[first:] if isinstance(filter, DeclaredFilter)
         )
+        self.needs_input: bool = any(map(does_need_input, self.filters))
+        self.asleep: list[EventSource] = [filter.asleep for filter in self.declared]
         self.next: list[NextFilter] = _next(self.declared)
 
 

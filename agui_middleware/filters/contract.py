@@ -4,8 +4,8 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from agui_middleware.protocol.errors import EventTooLarge
-from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.budget import OVERHEAD, Budget
+from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.ownership import Ownership
 from agui_middleware.protocol.releases import ClientVersion
@@ -18,21 +18,14 @@ class Context:
     - `route`: the path of the route that matched, as it was configured; `None` outside a server (`rewrite`).
     - `scope`: the ASGI scope of the request, empty outside a server.
     - `reader`: the name of the SDK that reads the stream as that release would, `None` for @ag-ui/client itself.
-    - `max_event_bytes`: how much all filters together may hold back for the response, see `hold`.
+    - `input`: the RunAgentInput that the client posted, as it came: what an upgrade changes is not in it. It is not to be
+      changed. `None` unless a filter of the route is declared with `needs_input`, and where the body is not JSON, not an
+      object, compressed, larger than `max_request_bytes`, or not read whole when the response starts; outside a server,
+      unless it is given. A member of a wrong type is the client's: look before you use it.
+    - `budget`: how much all filters together keep for the response, events and indexes, and how much they may: see `hold`.
     """
 
-    __slots__ = (
-        "_earlier",
-        "_held",
-        "_lost",
-        "_on_loss",
-        "_ownership",
-        "client",
-        "max_event_bytes",
-        "reader",
-        "route",
-        "scope",
-    )
+    __slots__ = ("_earlier", "_lost", "_on_loss", "_ownership", "budget", "client", "input", "reader", "route", "scope")
 
     def __init__(
         self,
@@ -42,15 +35,16 @@ class Context:
         on_loss: Callable[["Loss"], None] | None = None,
         max_event_bytes: int = 10 * 1024 * 1024,
         reader: str | None = None,
+        input: JsonObject | None = None,
     ) -> None:
         self.client: ClientVersion | None = client
         self.route: str | None = route
         self.scope: Mapping[str, Any] = {} if scope is None else scope
-        self.max_event_bytes: int = max_event_bytes
+        self.budget: Budget = Budget(max_event_bytes)
         self.reader: str | None = reader
+        self.input: JsonObject | None = input
         self._on_loss = on_loss
         self._lost: set[str] = set()
-        self._held = 0
         self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has
         self._earlier: Owned | None = None  # what subagents have opened in earlier responses of the thread
 
@@ -65,19 +59,24 @@ class Context:
             if self._on_loss is not None:
                 self._on_loss(Loss(feature, reason, fixed_in, self))
 
-    def hold(self, event: Event) -> None:
-        """Count an event that a filter holds back, until it is `release`d.
+    @property
+    def max_event_bytes(self) -> int:
+        """How much all filters together may keep for the response, in bytes."""
+        return self.budget.limit
 
-        Raises `EventTooLarge` where all that is held for this response takes more than `max_event_bytes` of JSON. A filter
-        that has something open at the client closes it before it lets that out: the client is sent RUN_ERROR.
+    def hold(self, event: Event) -> None:
+        """Count an event that a filter holds back, until it is `release`d: its JSON, and 100 bytes for the objects.
+
+        Raises `EventTooLarge` where all that is kept for this response would exceed `max_event_bytes`. A filter that has
+        something open at the client closes it before it lets that out: the client is sent RUN_ERROR. What a filter
+        remembers of events that have left, such as their ids, goes into an `Index` over the same budget.
         """
-        self._held += len(event.raw)
-        if self._held > self.max_event_bytes:
-            raise EventTooLarge
+        self.budget.hold(len(event.raw) + OVERHEAD)
+        event.forget_decoded()
 
     def release(self, event: Event) -> None:
         """Count an event no longer."""
-        self._held -= len(event.raw)
+        self.budget.release(len(event.raw) + OVERHEAD)
 
 
 class Loss:

@@ -6,7 +6,7 @@ ordinary filter, which is called.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -62,8 +62,12 @@ class Running(Protocol):
 class DeclaredFilter(ABC):
     """A filter with its declaration. `name`, for messages, is that of the function that was decorated."""
 
-    def __init__(self, make: Callable[..., Any], types: tuple[str, ...], except_: frozenset[str]) -> None:
+    def __init__(
+        self, make: Callable[..., Any], types: tuple[str, ...], except_: frozenset[str], asleep: Collection[str] = ()
+    ) -> None:
         self._make = make
+        self.asleep: EventSource = EventSource()  # with what passes it by until it has started
+        self.asleep.skipped = asleep
         self.handled: HandledTypes = HandledTypes(frozenset(types), except_)
         self.__name__: str = getattr(make, "__name__", type(make).__name__)
         self.__qualname__: str = getattr(make, "__qualname__", self.__name__)
@@ -108,7 +112,12 @@ class PerEventFilter(DeclaredFilter):
     """A declared filter for which each event stands alone."""
 
     def start(self, context: Context, deliver: Deliver) -> Running:
-        return _RunningFunction(self._make(context))
+        return _RunningFunction(self.begin(context))
+
+    def begin(self, context: Context) -> Step:
+        """Its function for one response."""
+        step: Step = self._make(context)
+        return step
 
 
 class _RunningFunction:
@@ -126,12 +135,18 @@ class _RunningFunction:
         pass
 
 
+AT_WORK: Final[Running] = _RunningFunction(lambda event: event)
+"""Stands for any filter of one function, of which nothing but the function is needed."""
+
+
 def _call(filter: Callable[..., Any], context: Context, events: EventSource) -> AsyncIterator[Any]:
     outputs: AsyncIterator[Any] = filter(events, context)
     return outputs
 
 
-def handles(*types: str, except_: frozenset[str] = frozenset()) -> Callable[[Callable[..., Any]], DeclaredFilter]:
+def handles(
+    *types: str, except_: frozenset[str] = frozenset(), asleep: Collection[str] = ()
+) -> Callable[[Callable[..., Any]], DeclaredFilter]:
     """Declare the only event types that an async-generator filter looks at.
 
         @handles("CUSTOM")
@@ -139,9 +154,10 @@ def handles(*types: str, except_: frozenset[str] = frozenset()) -> Callable[[Cal
 
     `EVERYTHING` stands for all types but those in `except_`. The filter promises to await nothing but its source (it ends
     the run with AGUI_FILTER_ERROR otherwise), and starts with the first event of its types. Events that pass it by overtake
-    those that it holds back. It may set `events.skipped`, see `EventSource`.
+    those that it holds back. It may set `events.skipped`, see `EventSource`; `asleep` is the same before it starts: a filter
+    that has nothing to do at the types that every stream has is not started in most streams.
     """
-    return lambda filter: GeneratorFilter(filter, types, except_)
+    return lambda filter: GeneratorFilter(filter, types, except_, asleep)
 
 
 def per_event(

@@ -14,6 +14,7 @@ from msgspec import Raw
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.factory import filter_factory
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import UNSET, Event, as_id
 from agui_middleware.protocol.json_object import MalformedEvent, decode
 from agui_middleware.protocol.messages import calls_of, messages_of
@@ -43,14 +44,14 @@ def promote_results(tools: Collection[str], *, path: str | None = None, subagent
     promoted = frozenset(tools)
 
     @handles(EVERYTHING)
-    async def promote(events: AsyncIterator[Event], _: Context) -> AsyncIterator[Event]:
-        owners = Ownership()
-        names: dict[Any, Any] = {}  # of the tools that were called, by call
+    async def promote(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+        owners = Ownership(budget=context.budget)
+        calls: Index[str | None, bool] = Index(context.budget)  # whether they are of these tools
         async for event in events:
             owned = owners.take(event)
-            names.update(_called(event))
+            calls.update((id, isinstance(name, str) and name in promoted) for id, name in _called(event))
             yield event
-            promotes = event.type == "TOOL_CALL_RESULT" and names.get(as_id(event.head.toolCallId)) in promoted
+            promotes = event.type == "TOOL_CALL_RESULT" and calls.get(as_id(event.head.toolCallId), False)
             if promotes and (subagents or not owned):
                 yield _state(event, path)
 

@@ -7,6 +7,7 @@ from typing import Any
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event, JsonObject, as_id
 from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN, THINKING, THINKING_SPAN
 from agui_middleware.protocol.event_types import types_about
@@ -24,7 +25,7 @@ async def without_reasoning(events: AsyncIterator[Event], context: Context) -> A
     The encrypted values of other messages and of calls stay: nobody can read them, and the model wants them back with
     what it said. Nothing is reported as lost, since the route wants it so.
     """
-    known: set[Any] = set()  # the ids of reasoning
+    known: Index[str | None, Any] = Index(context.budget)  # the ids of reasoning
     # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
     async with aclosing(expand_chunks(events, context)) as expanded:
         async for event in expanded:
@@ -40,7 +41,7 @@ async def without_reasoning(events: AsyncIterator[Event], context: Context) -> A
                 yield event
 
 
-def _show(message: JsonObject, known: set[Any]) -> JsonObject | None:
+def _show(message: JsonObject, known: Index[str | None, Any]) -> JsonObject | None:
     if message.get("role") != "reasoning":
         return message
     known.add(as_id(message.get("id")))

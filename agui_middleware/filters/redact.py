@@ -17,6 +17,7 @@ from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.factory import filter_factory
 from agui_middleware.filters.masked_members import mask_members
 from agui_middleware.filters.masking import DocumentMasker, Mask, Masker, PieceMasker
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, as_id
 from agui_middleware.protocol.messages import edit_elements, edit_object
 
@@ -87,7 +88,7 @@ class _Texts:
         self._mask = mask
         self._raw_events = raw_events
         self._context = context
-        self._open: dict[tuple[str, str | None], PieceMasker] = {}
+        self._open: Index[tuple[str, str | None], PieceMasker] = Index(context.budget)
         self._held: dict[tuple[str, str | None], Event] = {}  # what is held back of a text, as a piece of it
 
     def take(self, event: Event) -> Iterator[Event]:

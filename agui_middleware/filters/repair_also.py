@@ -12,6 +12,8 @@ from typing import Any, Final
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import GeneratorFilter
 from agui_middleware.filters.factory import filter_factory
+from agui_middleware.protocol.budget import MOST_REPEATED, Index
+from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import UNSET, Event, as_id
 
 FAULTS: Final = ("chunk-inside", "doubled-end", "left-open", "usage-object")
@@ -66,14 +68,15 @@ class RepairAlso(GeneratorFilter):
 class _Order:
     """What is open in a run."""
 
-    __slots__ = ("_closed", "_context", "_continued", "_faults", "_open")
+    __slots__ = ("_closed", "_context", "_continued", "_faults", "_open", "_opened_by")
 
     def __init__(self, faults: frozenset[str], context: Context) -> None:
         self._faults = faults
         self._context = context
-        self._open: dict[Key, Any] = {}  # what a START has opened, with its tag
-        self._closed: set[Key] = set()
-        self._continued: dict[tuple[str, Any], Key] = {}  # what the last chunk of a kind and tag was of
+        self._open: Index[Key, Any] = Index(context.budget)  # what a START has opened, with its tag
+        self._opened_by: Index[Key, dict[Key, Any]] = Index(context.budget)  # the same, by kind and tag
+        self._closed: Index[Key, Any] = Index(context.budget)
+        self._continued: Index[Key, Key] = Index(context.budget)  # what the last chunk of a kind and tag was of
 
     def take(self, event: Event) -> Iterator[Event]:
         """What leaves for an event."""
@@ -83,7 +86,9 @@ class _Order:
             return
         key = (kind, as_id(getattr(event.head, _KINDS[kind])))
         if end == "START":
-            self._open.setdefault(key, event.head.subagentRunId)
+            if key not in self._open:
+                tag = self._open[key] = event.head.subagentRunId
+                self._opened_by.setdefault((kind, as_id(tag)), {})[key] = tag
             self._closed.discard(key)
             yield event
         elif end == "CHUNK":
@@ -99,7 +104,7 @@ class _Order:
                 tag = self._open[kind, id]
                 tagged = {} if tag is UNSET else {"subagentRunId": tag}
                 yield Event(type=f"{kind}_END", **{_KINDS[kind]: id}, **tagged)
-        for kept in (self._open, self._closed, self._continued):
+        for kept in (self._open, self._opened_by, self._closed, self._continued):
             kept.clear()
         usage = event.get_object("usage") if "usage-object" in self._faults else None
         if usage is not None:
@@ -111,6 +116,8 @@ class _Order:
         kind, tag = key[0], chunk.head.subagentRunId
         if key[1] is None:
             key = self._continued.get((kind, as_id(tag))) or self._only_open(kind, tag) or key
+            if len(key[1] or "") > MOST_REPEATED:
+                raise EventTooLarge
         if key[1] is not None:
             self._continued[kind, as_id(tag)] = key
         if key not in self._open or key[1] is None or "chunk-inside" not in self._faults:
@@ -120,12 +127,12 @@ class _Order:
         return chunk.replace(**members).without(*_OF_OPENERS)
 
     def _only_open(self, kind: str, tag: Any) -> Key | None:
-        keys = [key for key, owner in self._open.items() if key[0] == kind and owner == tag]
-        return keys[0] if len(keys) == 1 else None
+        keys = self._opened_by.get((kind, as_id(tag)), {})
+        return next(iter(keys)) if len(keys) == 1 else None
 
     def _is_doubled(self, key: Key) -> bool:
         if key in self._open:
-            del self._open[key]
+            del self._opened_by[key[0], as_id(self._open.pop(key))][key]
             self._closed.add(key)
             return False
         if key not in self._closed or key[1] is None or "doubled-end" not in self._faults:

@@ -7,6 +7,7 @@ from functools import partial
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.filters.hiding import listed_members, strip_hidden
+from agui_middleware.protocol.budget import Budget
 from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries, Owner
@@ -65,9 +66,9 @@ def attributed(_: Context) -> Step:
 
 
 @per_event(EVERYTHING)
-def inline(_: Context) -> Step:
+def inline(context: Context) -> Step:
     """`SubagentVisibility.INLINE`."""
-    steps, chunks = Steps(), Chunks()
+    steps, chunks = Steps(context.budget), Chunks(context.budget)
 
     def show(event: Event) -> Event | None:
         head = event.head
@@ -88,7 +89,7 @@ def inline(_: Context) -> Step:
 @per_event(EVERYTHING)
 def track_ownership(context: Context) -> Step:
     """Record ownership before the route's own filters can drop the events that establish it, where `hidden` follows them."""
-    owners, chunks = Ownership(earlier=context._earlier), Chunks()
+    owners, chunks = Ownership(earlier=context._earlier, budget=context.budget, recorded=True), Chunks(context.budget)
     context._ownership = owners
 
     def track(event: Event) -> Event:
@@ -105,7 +106,8 @@ def track_ownership(context: Context) -> Step:
 @per_event(EVERYTHING)
 def hidden(context: Context) -> Step:
     """`SubagentVisibility.HIDDEN`."""
-    owners, chunks = Ownership(context._ownership, context._earlier), Chunks()
+    owners = Ownership(context._ownership, context._earlier, context.budget)
+    chunks = Chunks(context.budget)
     context._ownership = owners  # a response's own, for what is kept of it
 
     def show(event: Event) -> Event | None:
@@ -134,8 +136,8 @@ class Chunks:
 
     __slots__ = ("_lanes", "_reader", "_taken", "ambiguous", "open")
 
-    def __init__(self) -> None:
-        self._lanes = Lanes()
+    def __init__(self, budget: Budget) -> None:
+        self._lanes = Lanes(budget)
         self.open: bool = False  # whether an event that is no chunk can close anything
         self._reader: Lane | None = None  # what the reader's lane holds
         self.ambiguous: bool = False  # the last chunk fits the lanes of several owners, and 1.0.0 rejects it
@@ -161,7 +163,7 @@ class Chunks:
         id = ID_OF[chunk.head.type]
         if self._taken is None or id in chunk:
             return chunk
-        return chunk.replace(**{id: self._taken.lane.id})
+        return chunk.replace(**{id: self._taken.lane.repeated().id})
 
     def shown(self, chunk: Event) -> Event:
         """The chunk last named, with what its START said where the reader has to reopen the entity, and without what
@@ -173,7 +175,7 @@ class Chunks:
         if reader is None or (reader.type, reader.id) != (lane.type, lane.id):
             missing = {} if self._taken.opened else {n: v for n, v in lane.start_members.items() if n not in chunk}
             self._reader = lane
-            return chunk.replace(**missing) if missing else chunk
+            return chunk.replace(**missing) if missing and lane.repeated() else chunk
         if reader is lane:
             return chunk
         return chunk.without(*(set(reader.contradicted_by(chunk)) - set(lane.contradicted_by(chunk))))

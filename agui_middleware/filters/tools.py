@@ -2,14 +2,15 @@
 
     Route(path="/public", filters=[allow_tools(["search", "weather"])])
 
-and in TOML, `filters = [{ use = "agui_middleware.filters.tools:allow_tools", names = ["search", "weather"] }]`.
+and in TOML, `filters = [{ use = "agui_middleware.filters.tools:allow_tools", names = ["search", "weather"] }]`; or by who
+declared the tool, `filters = ["agui_middleware.filters.tools:server_tools_private"]`.
 
 With a call go its arguments, its result, their encrypted values, its entry in snapshots, in the input echo and among the
 pending calls, and the message that only it made, with an empty text or none. What it told a subagent to do is the
 subagent's, and interrupts stay, since the client has to answer them. Nothing is reported as lost: the route wants that.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
 from contextlib import aclosing
 from typing import Any
 
@@ -17,7 +18,10 @@ from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.factory import filter_factory
-from agui_middleware.protocol.event import Event, JsonObject, as_id
+from agui_middleware.filters.needs_input import needs_input
+from agui_middleware.protocol.budget import Budget, Index
+from agui_middleware.protocol.event import UNSET, Event, JsonObject, as_id
+from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.messages import calls_of, edit_elements, edit_messages, edit_object, messages_of
 
 
@@ -41,6 +45,35 @@ def deny_tools(names: Collection[str]) -> Filter:
     return _filter(lambda name: name not in denied, unknown=True)
 
 
+@needs_input
+@handles(EVERYTHING)
+async def server_tools_private(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
+    """Show calls of the tools that the client declared in the `tools` of its request, and of no other: what a server calls
+    for itself stays with it, also where a subagent calls.
+
+    RAW events and `rawEvent` go too, since they repeat calls as the agent's framework has them; the former is reported as
+    lost. Where `Context.input` is `None` no call is shown at all, and the first that is not is reported.
+
+    The client says what it declares: who declares a tool by the name of a server's sees its calls. Against clients that are
+    not trusted there is `allow_tools`.
+    """
+    declared, calls = _posted(context.input)
+    shown = _ClientCalls(declared or frozenset(), context, is_known=declared is not None)
+    shown.read(calls)
+    async with aclosing(_shown(events, context, shown)) as left:
+        async for event in left:
+            yield event
+
+
+def _posted(input: JsonObject | None) -> tuple[frozenset[str] | None, list[JsonObject]]:
+    """The names of the tools that a client declares, `None` where its input is not known, and the calls that it knows."""
+    if input is None:
+        return None, []
+    tools = [tool.get("name") for tool in input.get_list("tools") or () if isinstance(tool, JsonObject)]
+    calls = [call for message in input.get_list("messages") or () for call in calls_of(message)]
+    return frozenset(name for name in tools if isinstance(name, str)), calls
+
+
 def _names(names: Collection[str]) -> frozenset[str]:
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise TypeError("names is a list of names of tools")
@@ -50,15 +83,20 @@ def _names(names: Collection[str]) -> frozenset[str]:
 def _filter(shows: Callable[[Any], bool], *, unknown: bool) -> Filter:
     @handles(EVERYTHING)
     async def show_tools(events: AsyncIterator[Event], context: Context) -> AsyncIterator[Event]:
-        calls = _Calls(shows, unknown)
-        # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
-        async with aclosing(expand_chunks(events, context)) as expanded:
-            async for event in expanded:
-                shown = calls.show(event)
-                if shown is not None:
-                    yield shown
+        async with aclosing(_shown(events, context, _Calls(shows, unknown, context.budget))) as left:
+            async for event in left:
+                yield event
 
     return show_tools
+
+
+async def _shown(events: AsyncIterator[Event], context: Context, calls: "_Calls") -> AsyncGenerator[Event, None]:
+    # Explicit events close chunks. Without some of them, what is left of the chunks would fit into something else.
+    async with aclosing(expand_chunks(events, context)) as expanded:
+        async for event in expanded:
+            shown = calls.show(event)
+            if shown is not None:
+                yield shown
 
 
 class _Calls:
@@ -66,11 +104,11 @@ class _Calls:
 
     __slots__ = ("_answers", "_shown", "_shows", "_unknown")
 
-    def __init__(self, shows: Callable[[Any], bool], unknown: bool) -> None:
+    def __init__(self, shows: Callable[[Any], bool], unknown: bool, budget: Budget) -> None:
         self._shows = shows
         self._unknown = unknown  # whether a call is shown whose name nobody has said
-        self._shown: dict[Any, bool] = {}  # by id; once it is not shown, a call never is
-        self._answers: set[Any] = set()  # the messages of results that are not shown
+        self._shown: Index[str | None, bool] = Index(budget)  # by id; once it is not shown, a call never is
+        self._answers: Index[str | None, Any] = Index(budget)  # the messages of results that are not shown
 
     def show(self, event: Event) -> Event | None:
         """The event with the calls that are shown; `None`: it is about one that is not."""
@@ -85,11 +123,19 @@ class _Calls:
             case "REASONING_ENCRYPTED_VALUE":
                 return event if self._shows_value(event) else None
             case "MESSAGES_SNAPSHOT" | "RUN_STARTED":
-                self._read(event)
+                self.read(call for message in messages_of(event) or () for call in calls_of(message))
                 return edit_messages(event, self._edit)
             case "RUN_FINISHED":
                 return edit_object(event, "outcome", self._edit_outcome)
-        return event
+        about_a_call = head.toolCallId is not UNSET and head.type not in EVENT_KINDS  # of a type from after 1.1
+        return event if not about_a_call or self._is_shown(head.toolCallId) else None
+
+    def read(self, calls: Iterable[JsonObject]) -> None:
+        """Learn the names of calls that messages carry."""
+        for call in calls:
+            function = call.get_object("function")
+            if function is not None:
+                self._learn(call.get("id"), function.get("name"))
 
     def _learn(self, id: Any, name: Any) -> bool:
         shown = self._shown.get(as_id(id), True) and isinstance(name, str) and self._shows(name)
@@ -108,14 +154,6 @@ class _Calls:
         id = event.head.entityId
         return self._is_shown(id) if event.get("subtype") == "tool-call" else as_id(id) not in self._answers
 
-    def _read(self, event: Event) -> None:
-        """Learn the names of the calls in a list of messages."""
-        for message in messages_of(event) or ():
-            for call in calls_of(message):
-                function = call.get_object("function")
-                if function is not None:
-                    self._learn(call.get("id"), function.get("name"))
-
     def _edit(self, message: JsonObject) -> JsonObject | None:
         if message.get("role") == "tool":
             return message if self._shows_answer(message.get("toolCallId"), message.get("id")) else None
@@ -129,3 +167,24 @@ class _Calls:
         if not isinstance(pending, list) or all(map(self._is_shown, pending)):
             return outcome
         return outcome.replace(pendingToolCallIds=[id for id in pending if self._is_shown(id)])
+
+
+class _ClientCalls(_Calls):
+    """Which calls are shown to a client that declared the tools of some names."""
+
+    __slots__ = ("_context", "_is_known")
+
+    def __init__(self, declared: frozenset[str], context: Context, *, is_known: bool) -> None:
+        super().__init__(declared.__contains__, False, context.budget)
+        self._context = context
+        self._is_known = is_known  # whether the posted input is
+
+    def show(self, event: Event) -> Event | None:
+        if event.head.type == "RAW":
+            self._context.lost("RAW events", "they repeat the calls of the server's own tools")
+            return None
+        event = event.without("rawEvent") if event.may_contain(b"rawEvent") else event
+        shown = super().show(event)
+        if shown is not event and not self._is_known:
+            self._context.lost("tool calls", "the posted input is not known, and so no tool is the client's")
+        return shown

@@ -109,7 +109,7 @@ def _is_expired(interrupt: OpenInterrupt, now: datetime) -> bool:
         return False
     try:
         expires = msgspec.convert(interrupt.expires_at, datetime)
-    except msgspec.ValidationError:  # no date: the agent's to judge
+    except (msgspec.ValidationError, UnicodeError):  # no date: the agent's to judge
         return False
     return (expires if expires.tzinfo is not None else expires.replace(tzinfo=UTC)) <= now
 

@@ -68,6 +68,11 @@ def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> 
     return whole.messages
 
 
+def _results(base: Messages) -> set[str]:
+    keys = keys_of(head for head, _ in base)
+    return {key for key, (head, _) in zip(keys, base, strict=True) if head.role == "tool"}
+
+
 def _astray(base: Messages) -> set[str]:
     """The results that do not stand behind their calls, where the client cuts them off with what stands before them."""
     astray, held = set(), set[str]()
@@ -105,7 +110,7 @@ class _Differences:
             self._compare_call(call)
         for key in extra:
             self._add_extra(key)
-        self._keep_results(_astray(base))
+        self._keep_results(_results(base) if reading.results_late else _astray(base))
         self._chain(keys_of(head for head, _ in base))
 
     def _keep_results(self, keys: set[str]) -> None:
@@ -121,6 +126,7 @@ class _Differences:
 
         What the stream has left alone may still be as it was for another client of the thread.
         """
+        self._forget_results(before, given)
         untouched = {id(raw) for _, raw in given.messages}
         for key, (head, _) in zip(keys_of(head for head, _ in given.messages), given.messages, strict=True):
             ours = self._ours.get(key)
@@ -132,6 +138,17 @@ class _Differences:
                 self.kept.calls.setdefault(id_, Item(members={}))
         for key in self._ours.keys() & before.items.keys():
             if id(self._ours[key][1]) not in untouched:
+                self.kept.items.setdefault(key, Item(members={}))
+
+    def _forget_results(self, before: Kept, given: Posted) -> None:
+        """Forget results that have not come back with their calls: deleted ones, of which the next chain says nothing.
+
+        A new call of an id that was used before has results of its own.
+        """
+        there = set(keys_of(head for head, _ in given.messages))
+        calls = self._asked.union(id for head, _ in given.messages if head.toolCalls for id in head.calls)
+        for key, item in before.items.items():
+            if item.result_of in calls and key not in there and key not in self._ours:
                 self.kept.items.setdefault(key, Item(members={}))
 
     def _stripped(self, key: str) -> list[str]:

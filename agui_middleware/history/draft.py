@@ -41,9 +41,11 @@ class Draft:
         kept = self.kept
         if not self.messages.keys().isdisjoint(kept.items) or not self.messages.keys().isdisjoint(kept.extras):
             return True
-        return not self.posted_calls.keys().isdisjoint(kept.calls) or any(
-            not self.messages.keys().isdisjoint(chain.keys) for chain in kept.chains
-        )
+        if not self.posted_calls.keys().isdisjoint(kept.calls):
+            return True
+        if any(not self.messages.keys().isdisjoint(chain.keys) for chain in kept.chains):
+            return True
+        return any(item.result_of in self.call_ids for item in kept.items.values())
 
     def bring_back(self, keys: Iterable[str]) -> None:
         """Add messages of which the client has none."""
@@ -57,7 +59,7 @@ class Draft:
         lists: dict[str, list[tuple[str, JsonObject]]] = {}
         for id, item in self.kept.calls.items():
             place, call = self.posted_calls.get(id, ("", None))
-            if call is None and item.whole != ABSENT and item.holder in self.messages:
+            if call is None and item.whole != ABSENT and self._holds(item.holder, id):
                 call = JsonObject.of(item.whole)
                 self._list(lists, item.holder).append((id, call))
                 self.placed += 1
@@ -93,11 +95,20 @@ class Draft:
             return self.posted
         return self.posted.with_messages(after)
 
+    def _holds(self, key: str, call: str) -> bool:
+        """Whether a call belongs to a message, rather than to an earlier one of its id."""
+        message, item = self.messages.get(key), self.kept.items.get(key)
+        if message is None:
+            return False
+        if item is not None and (item.calls or item.whole != ABSENT):
+            return call in item.calls  # of a message that the client has not, all are listed
+        return message[0].role == "assistant"
+
     def _replace_call(
         self, lists: dict[str, list[tuple[str, JsonObject]]], id: str, item: Item, place: str, call: JsonObject
     ) -> None:
         changes = _changes(flat_call(call), item)
-        moves = item.holder not in ("", place) and item.holder in self.messages
+        moves = item.holder not in ("", place) and self._holds(item.holder, id)
         if not (changes or moves):
             return
         self.members += len(changes)

@@ -7,6 +7,7 @@ of this room has a row for each case.
 
 from typing import NamedTuple
 
+from agui_middleware.config.plan import Restoration
 from agui_middleware.history.draft import Draft
 from agui_middleware.history.missing import returning
 from agui_middleware.history.places import in_order
@@ -17,20 +18,12 @@ from agui_middleware.protocol.releases import ClientVersion
 
 
 class Restored(NamedTuple):
-    """A posted conversation after the merge, and what was put back."""
+    """A posted conversation after the merge."""
 
     posted: Posted
-    """The very same object where nothing was."""
-    messages: tuple[str, ...] = ()
-    """The ids of messages that the client does not hold; of results too."""
-    results: int = 0
-    """How many of them are results of tool calls."""
-    members: int = 0
-    """How many members of messages and calls were put back."""
-    calls: int = 0
-    """How many tool calls were put back, or put into the message that they belong to."""
-    removed: int = 0
-    """How many messages, such as a filter's own, were taken out, since the agent has not said them."""
+    """The very same object where nothing was put back."""
+    restoration: Restoration | None = None
+    """What was put back; `None`: nothing."""
 
 
 def restore(posted: Posted, kept: Kept, client: ClientVersion | None) -> Restored:
@@ -51,14 +44,8 @@ def restore(posted: Posted, kept: Kept, client: ClientVersion | None) -> Restore
         after = draft.result(order)
         if after is posted:
             return Restored(posted)
-        back = [draft.messages[key][0] for key in draft.restored if key in order]
-        return Restored(
-            after,
-            tuple(head.id or "" for head in back),
-            sum(head.role == "tool" for head in back),
-            draft.members,
-            draft.placed,
-            len(draft.removed),
-        )
+        back = tuple(draft.messages[key][0].id or "" for key in draft.restored if key in order)
+        thread = posted.input.get("threadId")
+        return Restored(after, Restoration(thread, back, draft.members, draft.placed, len(draft.removed)))
     except MalformedEvent:
         return Restored(posted)

@@ -1,12 +1,10 @@
 """The interrupts of a thread that wait for an answer, as they are kept between two requests."""
 
+import json
 from typing import Any
-
-import msgspec
 
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.interrupt_dialects import OpenInterrupt, interrupts_of, opened
-from agui_middleware.protocol.json_object import MalformedEvent
 
 
 class OpenInterrupts:
@@ -19,13 +17,9 @@ class OpenInterrupts:
         self.open: list[OpenInterrupt] | None = None
 
     def run_ended(self, event: Event) -> None:
-        """An event that ends a run, with its interrupts in the outcome. It never raises."""
-        if event.head.type != "RUN_FINISHED":
-            return
-        try:
+        """An event that ends a run, with its interrupts in the outcome."""
+        if event.head.type == "RUN_FINISHED":
             self.open = [opened(interrupt) for interrupt in interrupts_of(event) or ()]
-        except MalformedEvent:
-            self.open = None
 
 
 def within(open: list[OpenInterrupt], limit: int) -> list[dict[str, Any]]:
@@ -49,9 +43,8 @@ def interrupts_in(value: Any) -> list[OpenInterrupt]:
 
 def _stored(each: OpenInterrupt) -> dict[str, Any]:
     members = {"id": each.id, "expires_at": each.expires_at, "form": each.form, "call": each.call}
-    return {name: text for name, text in members.items() if text} | (
-        {"value": each.value.decode()} if each.value else {}
-    )
+    members["value"] = each.value.decode(errors="replace")  # the bytes of an object are as the agent has sent them
+    return {name: text for name, text in members.items() if text or name == "id"}
 
 
 def _read(value: Any) -> OpenInterrupt | None:
@@ -62,4 +55,4 @@ def _read(value: Any) -> OpenInterrupt | None:
 
 
 def _size(value: Any) -> int:
-    return len(msgspec.json.encode(value))
+    return len(json.dumps(value))  # ASCII: an id may hold half of a surrogate pair, which has no UTF-8

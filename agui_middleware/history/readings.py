@@ -36,6 +36,7 @@ def reading_of(client: ClientVersion | None) -> Reading:
         names=Difference.WITHOUT_NAMES not in declared,
         part_members=Difference.WITHOUT_PART_MEMBERS not in declared,
         results_last=any(row.name == "result-order" for row in downgrades_for(client)),
+        results_late=any(row.name == "results" for row in downgrades_for(client)),
         echo=Difference.WITHOUT_ECHO not in declared,
         replaces=Difference.SNAPSHOT_ORDER in declared,
         keeps_reasoning=keeps_reasoning,

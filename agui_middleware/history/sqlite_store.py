@@ -92,9 +92,8 @@ class SQLiteStore:
         connection = sqlite3.connect(self._path, timeout=self._busy_timeout)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may cost the newest records, never the file
-            if not connection.execute("PRAGMA user_version").fetchone()[
-                0
-            ]:  # or somebody has deleted the file meanwhile
+            [version] = connection.execute("PRAGMA user_version").fetchone()
+            if not version:  # the file is new, or was deleted meanwhile
                 connection.execute("PRAGMA journal_mode = WAL")  # readers and a writer do not wait for each other
                 connection.executescript(_SCHEMA)
         except BaseException:

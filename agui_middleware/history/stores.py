@@ -1,5 +1,6 @@
 """The stores that a URL names, and what a store is."""
 
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
@@ -46,16 +47,17 @@ class MemoryStore:
         self._limit = limit
         self._clock = clock
         self._size = 0
-        self._values: OrderedDict[tuple[str | None, str], tuple[dict[str, Any], int, float]] = OrderedDict()
+        self._values: OrderedDict[tuple[str | None, str], tuple[bytes, float]] = OrderedDict()
 
     async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
         """The value under `key`; `None` where there is none, or where its time is up."""
         place = collection, key
-        value, _, expires = self._values.get(place, ({}, 0, 0.0))
+        data, expires = self._values.get(place, (b"", 0.0))
         if expires <= self._clock():
             self._drop(place)
             return None
         self._values.move_to_end(place)
+        value: dict[str, Any] = json.loads(data)
         return value
 
     async def put(
@@ -69,15 +71,17 @@ class MemoryStore:
         """Keep `value`, for `ttl` seconds."""
         place = collection, key
         self._drop(place)
-        size = _OVERHEAD + sum(len(part) for part in value.values() if isinstance(part, str | bytes))
-        self._values[place] = dict(value), size, self._clock() + (float("inf") if ttl is None else float(ttl))
-        self._size += size
+        # As bytes, whose size is known, whatever a record consists of; msgspec rejects an id with half a surrogate pair.
+        data = json.dumps(value).encode()
+        self._values[place] = data, self._clock() + (float("inf") if ttl is None else float(ttl))
+        self._size += _OVERHEAD + len(data)
         while self._size > self._limit:
             self._drop(next(iter(self._values)))
 
     def _drop(self, place: tuple[str | None, str]) -> None:
-        _, size, _ = self._values.pop(place, ({}, 0, 0.0))
-        self._size -= size
+        entry = self._values.pop(place, None)
+        if entry is not None:
+            self._size -= _OVERHEAD + len(entry[0])
 
 
 _OVERHEAD = 1000  # bytes that an entry takes besides its record

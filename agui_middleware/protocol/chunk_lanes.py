@@ -14,9 +14,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from agui_middleware.protocol.budget import MOST_REPEATED, OVERHEAD, Budget
+from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import Action, Closes
 from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
+from agui_middleware.protocol.json_object import encode
 
 PARENT: Final = None
 
@@ -45,6 +48,17 @@ class Lane(msgspec.Struct, gc=False, eq=False):
     id: str
     start_members: dict[str, Any]
     tag: Any
+    size: int
+    """Of the JSON of all these, in bytes."""
+
+    def repeated(self) -> "Lane":
+        """The lane itself, for who puts what its first chunk said into a later event.
+
+        Raises `EventTooLarge` where that is more than `MOST_REPEATED`.
+        """
+        if self.size > MOST_REPEATED:
+            raise EventTooLarge
+        return self
 
     def contradicted_by(self, chunk: Event) -> list[str]:
         """The members that `chunk` repeats with other values than the first chunk had: 1.0.0 ends the run there."""
@@ -62,11 +76,15 @@ class Match(msgspec.Struct, gc=False):
 
 
 class Lanes:
-    """The open lanes of one response, fed with every event in order. Work per event is constant."""
+    """The open lanes of one response, fed with every event in order. Work per event is constant.
 
-    __slots__ = ("_by_id", "open")
+    Raises `EventTooLarge` where what the open lanes take exceeds the budget.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_budget", "_by_id", "open")
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self._budget = budget or Budget()
         self.open: dict[str | None, Lane] = {}  # by owner; the order is that of opening
         self._by_id: dict[str, dict[str, Lane]] = {type: {} for type in ID_OF}
 
@@ -117,13 +135,17 @@ class Lanes:
         if not isinstance(id, str) or (type == "TOOL_CALL_CHUNK" and "toolCallName" not in start_members):
             return None
         self._shut(owner)
-        lane = self.open[owner] = self._by_id[type][id] = Lane(owner, type, id, start_members, chunk.head.subagentRunId)
+        tag = chunk.head.subagentRunId
+        size = len(encode([id, None if tag is UNSET else tag, start_members]))
+        self._budget.hold(size + OVERHEAD)
+        lane = self.open[owner] = self._by_id[type][id] = Lane(owner, type, id, start_members, tag, size)
         return Match(lane, held, True)
 
     def _shut(self, owner: str | None) -> Lane | None:
         lane = self.open.pop(owner, None)
         if lane is not None:
             del self._by_id[lane.type][lane.id]
+            self._budget.release(lane.size + OVERHEAD)
         return lane
 
 

@@ -32,6 +32,8 @@ class Reading(NamedTuple):
     """Whether a text has the name that its START brings."""
     results_last: bool = False
     """Whether a result stands where it has arrived."""
+    results_late: bool = False
+    """Whether a result is posted only if another event follows that changes a message."""
     echo: bool = True
     """Whether an input echo brings messages."""
     replaces: bool = False

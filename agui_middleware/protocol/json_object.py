@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import msgspec
@@ -13,6 +13,7 @@ from agui_middleware.protocol import json_scan
 UNDECODABLE = (msgspec.DecodeError, ValueError, RecursionError)
 """What msgspec raises where it cannot decode; its own error is a `ValueError` since 0.21."""
 
+_LARGE = 16 * 1024  # bytes
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _decode = msgspec.json.Decoder().decode
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -56,6 +57,13 @@ class JsonObject(Mapping[str, Any]):
         self._values = None
         return self
 
+    @classmethod
+    def parse(cls, raw: bytes) -> "JsonObject":
+        """Read `raw` and its members, undecoded. Raises `MalformedEvent` where it is not a JSON object."""
+        self = JsonObject.of(raw)
+        self.members()
+        return self
+
     @property
     def raw(self) -> bytes:
         """The object as JSON: the very bytes that came in, where nothing was changed.
@@ -67,6 +75,13 @@ class JsonObject(Mapping[str, Any]):
             # A line end can only be white space in a `Raw` that somebody put in, and would break the frame.
             self._raw = encode(self._members).replace(b"\n", b" ").replace(b"\r", b" ")
         return self._raw
+
+    def forget_decoded(self) -> None:
+        """Keep the bytes only, from which all is decoded again. What was decoded of a snapshot may take far more."""
+        self._raw = self.raw
+        self._members = self._values = None
+        if hasattr(self, "_elements"):
+            del self._elements
 
     def members(self) -> dict[str, Any]:
         """The members by name, undecoded ones as `msgspec.Raw`. Not to be changed."""
@@ -116,7 +131,8 @@ class JsonObject(Mapping[str, Any]):
     def has_escapes(self) -> bool:
         """Whether an ASCII character may stand in the JSON as an escape, such as `\\u0073`."""
         raw = self.raw
-        return 92 in raw and _ESCAPED_ASCII.search(raw) is not None
+        start = raw.find(b"\\u00") if 92 in raw else -1  # far faster than the search, and most JSON has none
+        return start >= 0 and _ESCAPED_ASCII.search(raw, start) is not None
 
     def get_object(self, name: str) -> "JsonObject | None":
         """The member `name` as an object of this kind, or `None` where it is absent or no object."""
@@ -204,6 +220,8 @@ _encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 
 
 def _as_object(value: Any) -> JsonObject | None:
+    if value is None:  # absent, mostly: without a look at the registers of two abstract classes
+        return None
     if type(value) is Raw:
         raw = bytes(value)
         return JsonObject.of(raw) if raw[:1] == b"{" else None
@@ -225,12 +243,21 @@ def _elements_in(value: Any) -> list[Any] | None:
 
 def _members_of(raw: bytes) -> dict[str, Any]:
     try:
-        return _decode_members(raw)
+        return _decode_members(raw) if len(raw) < _LARGE else _from_below(_decode_members, raw)
     except UNDECODABLE:
         try:
             return {name: Raw(value) for name, value in json_scan.members(raw).items()}
         except ValueError as error:
             raise MalformedEvent(f"not a JSON object: {error}") from error
+
+
+def _from_below(read: Callable[[bytes], dict[str, Any]], raw: bytes, frames: int = 64) -> dict[str, Any]:
+    """Read a large object with a stack as deep as that of whoever will look into its values.
+
+    One nested so deep that it can be read here, and not there, is then scanned here, once, and refused if it has many
+    brackets (`json_scan.MOST_BRACKETS`); else each of its values would be scanned.
+    """
+    return _from_below(read, raw, frames - 1) if frames else read(raw)
 
 
 def _elements_of(raw: bytes) -> list[Raw]:

@@ -3,7 +3,7 @@
 A token cut between the halves of an emoji leaves `"\\ud83d"` in a delta; `JSON.parse` accepts it and msgspec does not. Both
 cases are rare, so this module trades speed for tolerance: it finds the bounds of the members of one object, or of the
 elements of one array, and keeps them as bytes. It rejects what `JSON.parse` rejects, NaN and Infinity included; past the
-recursion limit it only checks that brackets are balanced.
+recursion limit it only checks that brackets are balanced, and that there are at most `MOST_BRACKETS`.
 """
 
 import json
@@ -11,7 +11,13 @@ import re
 from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # CPython's own, absent from typeshed
 from json.scanner import make_scanner
-from typing import Any, NoReturn
+from math import isfinite
+from typing import Any, Final, NoReturn
+
+from msgspec import Raw
+
+MOST_BRACKETS: Final = 20_000
+"""How many brackets may open in JSON nested past the recursion limit: balancing them takes a hundred times as long."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 # A string that is not closed reaches to the end: tried anew at each of its quotes, it would take quadratic time.
@@ -34,17 +40,34 @@ def elements(data: bytes) -> list[bytes]:
 def loads(data: bytes) -> Any:
     """Decode one value. Invalid UTF-8 becomes U+FFFD, as in a browser.
 
+    A number that Python cannot hold, of more than 4,300 digits or beyond a double, stays undecoded, as `msgspec.Raw`.
     Raises `ValueError` if it is malformed, `RecursionError` if it is nested past the interpreter's limit.
     """
-    return json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse)
+    text = data.decode("utf-8", "replace")
+    return json.loads(text, parse_constant=_refuse, parse_int=_int, parse_float=_float)
+
+
+def _int(digits: str) -> int | Raw:
+    try:
+        return int(digits)
+    except ValueError:  # https://docs.python.org/3/library/stdtypes.html#integer-string-conversion-length-limitation
+        return Raw(digits.encode())
+
+
+def _float(digits: str) -> float | Raw:
+    value = float(digits)
+    return value if isfinite(value) else Raw(digits.encode())
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-# The scanner runs over latin-1 text, in which an index is a byte offset; what it decodes is thrown away.
-_scan = make_scanner(json.JSONDecoder(parse_constant=_refuse))  # type: ignore[arg-type]  # typeshed names the wrong type
+# The scanner runs over latin-1 text, in which an index is a byte offset; what it decodes is thrown away, and of numbers that
+# is their length: `int` refuses long ones.
+_scan = make_scanner(
+    json.JSONDecoder(parse_constant=_refuse, parse_int=len, parse_float=len)  # type: ignore[arg-type]  # typeshed is wrong
+)
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -53,8 +76,8 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
     def key(text: str, at: int) -> int:
         if text[at : at + 1] != '"':
             raise ValueError(f"expected a member name at byte {at}")
-        _, end = scanstring(text, at + 1, True)
-        keys.append(loads(data[at:end]))
+        name, end = scanstring(text, at + 1, True)
+        keys.append(name if name.isascii() else loads(data[at:end]))
         colon = _skip(text, end)
         if text[colon : colon + 1] != ":":
             raise ValueError(f"expected a colon at byte {colon}")
@@ -99,6 +122,8 @@ def _value_end(text: str, at: int) -> int:
     except StopIteration:
         raise ValueError(f"expected a value at byte {at}") from None
     except RecursionError:
+        if text.count("[") + text.count("{") > MOST_BRACKETS:
+            raise ValueError(f"more than {MOST_BRACKETS} brackets, nested past the interpreter's limit") from None
         return _balanced_end(text, at)
 
 

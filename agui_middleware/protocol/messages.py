@@ -72,12 +72,12 @@ def edit_elements(holder: Holder, name: str, edit: Edit, *, containing: bytes | 
 
 def _edit_raw(holder: Holder, name: str, elements: list[Raw], word: bytes, edit: Edit) -> Holder:
     after: list[Raw | JsonObject | None] = [*elements]
+    is_changed = False
     for place, element in enumerate(elements):
         raw = bytes(element)
         if raw.find(word) >= 0 and raw[:1] == b"{":
             before = JsonObject.of(raw)
             edited = edit(before)
-            after[place] = element if edited is before else edited
-    if after == elements:
-        return holder
-    return holder.replace(**{name: [element for element in after if element is not None]})
+            if edited is not before:
+                after[place], is_changed = edited, True
+    return holder.replace(**{name: [element for element in after if element is not None]}) if is_changed else holder

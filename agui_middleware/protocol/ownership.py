@@ -3,13 +3,13 @@
 An entity belongs to whoever opened it first, and keeps belonging to it after it was closed and across the runs of one
 stream: continuations, results, encrypted values and step ends often carry no tag, and may come long after the subagent has
 ended. Only snapshots give an entity to somebody else. The rules are those of @ag-ui/client 1.0.0's verification. Memory
-grows with the entities that a stream has opened, not with its events.
+grows with the entities that a stream has opened, not with its events, and counts against the response's budget.
 """
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any, Final
 
+from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
 from agui_middleware.protocol.event_kind import RUN, STEP, THINKING, THINKING_SPAN, Action, Carries, Owner
 from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, types_that
@@ -54,24 +54,31 @@ class Steps:
     A subagent's that its run left open stays its own: of the next run's parent, only what that opens is.
     """
 
-    def __init__(self) -> None:
-        self._parents: set[Any] = set()
-        self._subagents: Counter[Any] = Counter()
+    def __init__(self, budget: Budget | None = None) -> None:
+        budget = budget or Budget()
+        self._parents: Index[str | None, Any] = Index(budget)
+        self._subagents: Index[str | None, int] = Index(budget)  # how many of a name are open
 
     def take(self, head: Head) -> bool:
         """Whether a STEP_STARTED or STEP_FINISHED is a subagent's."""
-        name = head.stepName if isinstance(head.stepName, str) else None
+        name = as_id(head.stepName)
         if tagged(head.subagentRunId):
-            started = head.type in _STARTS_A_STEP
-            self._subagents[name] = self._subagents[name] + 1 if started else max(self._subagents[name] - 1, 0)
+            self._count(name, 1 if head.type in _STARTS_A_STEP else -1)
             return True
         if head.type in _STARTS_A_STEP:
             self._parents.add(name)
             return False
         if name in self._parents:
-            self._parents.remove(name)
+            del self._parents[name]
             return False
-        return self._subagents[name] > 0
+        return name in self._subagents
+
+    def _count(self, name: str | None, change: int) -> None:
+        count = self._subagents.get(name, 0) + change
+        if count > 0:
+            self._subagents[name] = count
+        else:
+            self._subagents.discard(name)
 
     def begin_run(self) -> None:
         """Forget what the parent's last run left open."""
@@ -108,30 +115,67 @@ class Thinking:
         self._spans, self._text = 0, False
 
 
+class Nameless:
+    """Of the events that name no entity by an id, which types and step names were whose: to tell them where a tag was lost.
+
+    A route's filter may take off the tag of a subagent's STEP_STARTED, and leave nothing that tells it from the parent's. So
+    of what subagents have sent too, no more passes as the parent's than the parent has sent.
+    """
+
+    __slots__ = ("_parents", "_subagents")
+
+    def __init__(self, budget: Budget) -> None:
+        self._parents: Index[tuple[str, str | None], int] = Index(budget)  # how many
+        self._subagents: Index[tuple[str, str | None], bool] = Index(budget)
+
+    def count(self, head: Head, owned: bool) -> None:
+        """Count an event, and whether a subagent produced it."""
+        key = (head.type, as_id(head.stepName))
+        if owned:
+            self._subagents[key] = True
+        else:
+            self._parents[key] = self._parents.get(key, 0) + 1
+
+    def allows(self, head: Head, passed: "Nameless") -> bool:
+        """Whether another event like this is the parent's, when those counted in `passed` were."""
+        key = (head.type, as_id(head.stepName))
+        return key not in self._subagents or passed._parents.get(key, 0) < self._parents.get(key, 0)
+
+
 class Ownership:
     """Decides, for each event of a response in order, whether a subagent produced it.
 
     Chunks must carry their resolved id (`agui_middleware.protocol.chunk_lanes`). What belongs to the run, such as its state
     and its snapshots, belongs to no subagent, whatever its tag says.
 
-    `before`: the ownership recorded before the route's own filters, which may drop the events that establish it.
+    `before`: the ownership `recorded` before the route's own filters, which may drop what establishes it, events and tags.
     `earlier`: what subagents have opened in earlier responses of the thread. It stays theirs, in snapshots that have lost
     the tags too, until this response opens the same id again: many agents count from one in each run.
     """
 
-    __slots__ = ("_before", "_earlier", "_named", "_open", "_owner", "_steps", "_thinking")
+    __slots__ = ("_before", "_earlier", "_named", "_nameless", "_open", "_owner", "_steps", "_thinking")
 
-    def __init__(self, before: "Ownership | None" = None, earlier: Owned | None = None) -> None:
+    def __init__(
+        self,
+        before: "Ownership | None" = None,
+        earlier: Owned | None = None,
+        budget: Budget | None = None,
+        *,
+        recorded: bool = False,
+    ) -> None:
+        budget = budget or Budget()
         self._before = before
         self._earlier: Owned = before._earlier if before is not None else earlier or Owned()
+        self._nameless = Nameless(budget) if recorded or before is not None else None
         # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
         # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
-        self._owner: dict[str, dict[Any, bool]] = {bucket: {} for bucket, _ in _ENTITY.values()}
+        self._owner: dict[str, Index[Any, bool]] = {bucket: Index(budget) for bucket, _ in _ENTITY.values()}
         # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
         # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
-        self._open: dict[tuple[str, Any], bool | None] = {}
-        self._named: set[Any] = set()  # messages of which nothing is known but that a subagent's call names them
-        self._steps = Steps()
+        self._open: Index[tuple[str, Any], bool | None] = Index(budget)
+        # Messages of which nothing is known but that a subagent's call names them.
+        self._named: Index[Any, Any] = Index(budget)
+        self._steps = Steps(budget)
         self._thinking = Thinking()
 
     def take(self, event: Event) -> bool:
@@ -230,7 +274,7 @@ class Ownership:
         if owned or kind in _REMEMBERED or (kind, id) in self._earlier:
             self._owner[kind][id] = owned
         else:
-            self._owner[kind].pop(id, None)
+            self._owner[kind].discard(id)
 
     def _learn(self, kind: str, id: Any, owned: bool, decides: bool) -> None:
         if decides and (kind, as_id(id)) in self._open:
@@ -264,9 +308,9 @@ class Ownership:
     def _take_other(self, event: Event) -> bool:
         head = event.head
         if head.type in _STEPS:
-            return self._steps.take(head)
+            return self._take_nameless(head, self._steps.take(head))
         if head.type in _THINKING:
-            return self._thinking.take(head)
+            return self._take_nameless(head, self._thinking.take(head))
         if head.type in _ANSWERS:
             return self._answered(head)
         if head.type in _WITH_MESSAGES:
@@ -280,6 +324,14 @@ class Ownership:
         if head.type in _OF_THE_RUN:
             return False
         return tagged(head.subagentRunId) or self._names_owned(event)
+
+    def _take_nameless(self, head: Head, owned: bool) -> bool:
+        if self._nameless is None:
+            return owned
+        if not owned and self._before is not None and self._before._nameless is not None:
+            owned = not self._before._nameless.allows(head, self._nameless)
+        self._nameless.count(head, owned)
+        return owned
 
     def _answered(self, head: Head) -> bool:
         """A result belongs to whoever asked, also where the other executed it, and a message that it begins with it."""

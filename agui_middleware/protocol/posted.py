@@ -1,4 +1,4 @@
-"""A posted RunAgentInput: the conversation that a client sends with a run.
+"""A posted RunAgentInput, or what comes in place of one: the conversation that a client sends with a run.
 
 A conversation has hundreds of messages, of which an upgrade changes few. So the members by which messages belong together
 are decoded once for all of them, and the rest of a message only where it changes.
@@ -46,7 +46,7 @@ _decode_head = msgspec.json.Decoder(MessageHead).decode
 
 
 class Posted:
-    """A RunAgentInput and its messages, undecoded. Not to be changed: edits return another one."""
+    """A RunAgentInput, or what an SDK posts in place of one, and its messages, undecoded. Edits return another one."""
 
     __slots__ = ("input", "messages")
 
@@ -59,13 +59,15 @@ class Posted:
 
     @classmethod
     def read(cls, body: bytes) -> Self | None:
-        """Read the body of a request; `None` where it is not an object with `threadId`, `runId` and the list `messages`.
+        """Read the body of a request; `None` where it is not an object with the list `messages`, or null in its place.
 
         Raises `MalformedEvent` where it is not JSON.
         """
         input = JsonObject.of(body)
-        ids, raws = (input.get("threadId"), input.get("runId")), input.get_raw_list("messages")
-        if raws is None or not all(isinstance(id, str) for id in ids):
+        raws = input.get_raw_list("messages")
+        if raws is None and input.get("messages", "") is None:
+            raws = []
+        if raws is None:
             return None
         return cls(input, _with_heads(body, raws))
 
@@ -73,6 +75,15 @@ class Posted:
     def raw(self) -> bytes:
         """The whole input as JSON."""
         return self.input.raw
+
+    @property
+    def is_run_input(self) -> bool:
+        """Whether it is a RunAgentInput, which has the strings `threadId` and `runId`."""
+        return all(isinstance(self.input.get(name), str) for name in ("threadId", "runId"))
+
+    def with_input(self, input: JsonObject) -> Self:
+        """A copy with other members beside the messages; the same object where the input is the same."""
+        return self if input is self.input else type(self)(input, self.messages)
 
     def with_members(self, **members: Any) -> Self:
         """A copy with these members set."""
@@ -87,15 +98,19 @@ class Posted:
         after = list(messages)
         return type(self)(self.input.replace(messages=[raw for _, raw in after]), after)
 
-    def edit(self, edit: Edit, *, containing: bytes) -> Self:
-        """Edit the messages in which a word may stand; the same object where nothing changes."""
-        if not self.input.may_contain(containing):
-            return self
+    def edit(self, edit: Edit, *, containing: bytes, keeps_heads: bool = False) -> Self:
+        """Edit the messages in which a word may stand; the same object where nothing changes.
+
+        `keeps_heads`: the edit changes nothing that is in a head, which is then not read again.
+        """
         everywhere = self.input.has_escapes()
+        if not everywhere and self.input.raw.find(containing) < 0:
+            return self
         after = []
         for head, raw in self.messages:
             may_change = everywhere or bytes(raw).find(containing) >= 0
-            after.append(edited(raw, edit, head) if may_change else (head, raw))
+            message = edited(raw, edit) if may_change else raw
+            after.append((head, message) if keeps_heads or message is raw else (head_of(bytes(message)), message))
         changed = any(new[1] is not old[1] for new, old in zip(after, self.messages, strict=True))
         return self.with_messages(after) if changed else self
 
@@ -118,13 +133,13 @@ def _with_heads(holder: bytes, raws: list[Raw]) -> Messages:
     return list(zip(heads, raws, strict=True))
 
 
-def edited(raw: Raw, edit: Edit, head: MessageHead) -> tuple[MessageHead, Raw]:
+def edited(raw: Raw, edit: Edit) -> Raw:
     """A message after an edit; what is not an object stays as it is."""
     before = JsonObject.of(bytes(raw))
     if before.raw[:1] != b"{":
-        return head, raw
+        return raw
     after = edit(before)
-    return (head, raw) if after is before else as_message(after)
+    return raw if after is before else Raw(after.raw)
 
 
 def as_message(message: JsonObject) -> tuple[MessageHead, Raw]:

@@ -1,7 +1,7 @@
 """The releases of @ag-ui/client, and how they are ordered."""
 
 import re
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 from typing import Final, Self
 
 # npm's own notation of a version, behind the name or an operator that people put before it. Nothing longer is one.
@@ -65,6 +65,7 @@ FIRST_WITH_PROTOCOL_VERSION: Final = ClientVersion(1, 0, 0)
 """The first release that sends the version of the protocol in its input, as `protocolVersion`."""
 
 
+@lru_cache(maxsize=256)
 def nearest_release(version: ClientVersion) -> ClientVersion | None:
     """The release that `version` counts as: the newest one that is not newer, or the oldest there is.
 

@@ -1,4 +1,4 @@
-"""A reverse proxy as an ASGI app, for `AGUIMiddleware` to wrap: any AG-UI server, in any language. The extra `proxy`."""
+"""A reverse proxy as an ASGI app, with which `AGUIMiddleware` wraps an AG-UI server in any language. Extra: `proxy`."""
 
 from agui_middleware.proxy.app import Proxy
 from agui_middleware.proxy.forwarding import UpstreamAborted

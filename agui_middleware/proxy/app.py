@@ -1,4 +1,4 @@
-"""The proxy: configuration, and for each request an exchange with the upstream."""
+"""The proxy as an ASGI app: its configuration, and one exchange with the upstream for each request."""
 
 import logging
 import ssl
@@ -11,33 +11,34 @@ from starlette.types import Receive, Scope, Send
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.proxy.connections import Connections, one_connection
 from agui_middleware.proxy.forwarded_headers import CHUNKED, Headers, for_upstream, framing
-from agui_middleware.proxy.forwarding import ClientLeft, RequestBody, answer, forward
+from agui_middleware.proxy.forwarding import ClientDisconnected, RequestBody, answer, forward
 from agui_middleware.proxy.redirects import Redirects
 from agui_middleware.proxy.target import Unforwardable, Upstream
 
 
 class Proxy:
-    """An ASGI app that passes each HTTP request on to the server at `upstream`, and the response back, as it comes.
+    """An ASGI app that forwards each HTTP request to the server at `upstream`, and streams the response back.
 
         app = AGUIMiddleware(Proxy("http://agent:3000"), settings)
 
-    - `upstream`: http or https; its path comes before that of each request.
-    - `connect_timeout`: seconds until a connection has to be there.
-    - `idle_timeout`: seconds for which the upstream may say nothing, before its answer or within, or take nothing of a
-      request's body. `None`: as long as it likes. A response as such may take any time.
-    - `trust_forwarded`: a proxy before this one says in `X-Forwarded-*` and `Forwarded` who asks, and is believed. By
-      default these are taken away, and said anew.
-    - `ssl_context`: for an upstream with a certificate of one's own authority.
-    - `transport`: what speaks HTTP, instead of `httpx.AsyncHTTPTransport`, one a connection.
+    - `upstream`: an http or https URL. Its path is put before the path of each request.
+    - `connect_timeout`: how many seconds to wait for a connection.
+    - `idle_timeout`: how many seconds the upstream may send nothing, before its response or within it, or read nothing of
+      the request's body. `None`: no limit. The duration of a whole response is not limited.
+    - `trust_forwarded`: keep the `X-Forwarded-*` and `Forwarded` headers of the request, because a proxy in front of this
+      one sets them. By default they are removed and set anew.
+    - `ssl_context`: for an upstream whose certificate comes from a private authority.
+    - `transport`: sends the requests instead of a pool with one `httpx.AsyncHTTPTransport` for each connection.
 
-    Nothing is buffered, decoded, retried or followed. A redirect to the upstream's own address becomes one to the proxy's.
-    When the client disconnects, the upstream's connection is closed. If the upstream does not answer, the client gets
-    502, or 504 after a timeout; a response that the upstream breaks off raises `UpstreamAborted` into the server, which
-    breaks off too. WebSockets are refused. A path that servers read in different ways (`..`, `\\`, two slashes first,
-    control characters) is refused with 400: a route that looks at paths could read another one than the upstream.
+    The proxy does not buffer, decode, retry, or follow redirects. A redirect to the upstream's own address is rewritten to
+    the proxy's. When the client disconnects, the connection to the upstream is closed. If the upstream does not answer, the
+    client gets 502, or 504 after a timeout. If the upstream breaks off a response, `UpstreamAborted` is raised into the
+    server, which then breaks off its own. WebSockets are refused. A path that servers read in different ways (`..`, `\\`,
+    two slashes first, control characters) is refused with 400: the upstream could read another path than the one that the
+    routes were matched against.
 
-    Connections are kept, for one event loop, and closed when a server's lifespan ends, or by `aclose()`. Raises `ValueError`
-    where `upstream` is no such URL.
+    Connections are pooled for one event loop, and closed when the server's lifespan ends, or by `aclose()`. Raises
+    `ValueError` if `upstream` is not such a URL.
     """
 
     def __init__(
@@ -54,18 +55,18 @@ class Proxy:
         self._trust_forwarded = trust_forwarded
         timeout = httpx.Timeout(idle_timeout, connect=connect_timeout, pool=None)
         self._timeout = timeout.as_dict()
-        # Made once for all connections, and without certificates where there is nothing to vouch for: they take their time.
+        # Shared by all connections. Loading certificates takes long, so it is skipped for an upstream without TLS.
         context = ssl_context or httpx.create_ssl_context(self._upstream.url.scheme == "https", trust_env=False)
         self._log = RateLimitedLog(logging.getLogger("agui_middleware"))
         self._transport = transport or Connections(lambda: one_connection(context))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request. Raises `UpstreamAborted` where the response cannot be brought to its end."""
+        """Serve one HTTP request. Raises `UpstreamAborted` if the upstream breaks off its response."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 1000})  # before it is accepted: servers answer 403
+            await send({"type": "websocket.close", "code": 1000})  # closed before it is accepted: servers answer 403
         else:
             await self._serve(scope, receive, send)
 
@@ -73,12 +74,12 @@ class Proxy:
         try:
             target = self._upstream.target(scope)
         except Unforwardable as why:
-            await answer(400, f"The request cannot be passed on: {why}.", send)
+            await answer(400, f"The request cannot be forwarded: {why}.", send)
             return
         body = RequestBody(receive)
         try:
             delimited = framing(scope["headers"]) or await _framing_of(body)
-        except ClientLeft:
+        except ClientDisconnected:
             return
         headers = for_upstream(scope, self._upstream.host, self._trust_forwarded) + delimited
         extensions = {"timeout": self._timeout, "target": target}
@@ -98,7 +99,7 @@ class Proxy:
                 return
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections: idle ones at once, the others when their responses end."""
         await self._transport.aclose()
 
     async def __aenter__(self) -> Self:
@@ -111,5 +112,5 @@ class Proxy:
 
 
 async def _framing_of(body: RequestBody) -> Headers:
-    """Of a request without a word on it: HTTP/1.1 means that there is no body, HTTP/2 need not say."""
+    """The framing of a request whose headers name none: HTTP/1.1 has no body then, HTTP/2 may have one."""
     return [] if await body.empty() else CHUNKED

@@ -1,4 +1,4 @@
-"""The connections to one upstream: each request has one of its own, and they are used again."""
+"""The connections to one upstream: each request has a connection of its own, which is then reused."""
 
 import ssl
 import time
@@ -8,7 +8,8 @@ from contextlib import suppress
 
 import httpx
 
-# Seconds. Servers close what is idle for 5 (Node, uvicorn); a request that meets that is lost, and no POST may be repeated.
+# Seconds. Node and uvicorn close connections that are idle for 5: a request sent at that moment is lost, and a POST must
+# not be repeated.
 KEPT_OPEN = 4.0
 
 
@@ -18,10 +19,10 @@ def one_connection(context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
 
 
 class Connections(httpx.AsyncBaseTransport):
-    """As many of the transports that `make` makes as there are requests at once, and those that are idle.
+    """A pool of transports from `make`, one for each concurrent request.
 
-    A single pool of httpcore's looks at every connection for each request and each end of one, and for each that is idle
-    at all the others: hundreds of streams that end at once hold up the event loop for seconds. This looks at one.
+    A pool of httpcore visits every connection whenever a request begins or ends, and for each idle one all the others:
+    hundreds of streams that end at once block the event loop for seconds. This one takes constant time.
     """
 
     def __init__(
@@ -29,11 +30,13 @@ class Connections(httpx.AsyncBaseTransport):
     ) -> None:
         self._make = make
         self._clock = clock
-        self._idle: deque[tuple[float, httpx.AsyncBaseTransport]] = deque()  # since when; the freshest is taken first
+        self._idle: deque[tuple[float, httpx.AsyncBaseTransport]] = (
+            deque()
+        )  # with the time since when it is idle; the latest is reused first
         self._closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raises `httpx.TransportError`, and what the request's stream raises; the connection is closed then."""
+        """Raises `httpx.TransportError`, and what the request's stream raises; either closes the connection."""
         transport = self._idle.pop()[1] if self._idle else self._make()
         response = await transport.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
@@ -50,14 +53,14 @@ class Connections(httpx.AsyncBaseTransport):
             await self._idle.popleft()[1].aclose()
 
     async def aclose(self) -> None:
-        """Close what is idle, and what is not when it is."""
+        """Close idle connections now, and the others when their responses end."""
         self._closed = True
         while self._idle:
             await self._idle.popleft()[1].aclose()
 
 
 class PooledBody(httpx.AsyncByteStream):
-    """A response's body, whose connection is given back with it."""
+    """A response body that returns its connection to the pool when it is closed."""
 
     def __init__(self, stream: httpx.AsyncByteStream, give_back: Callable[[], Awaitable[None]]) -> None:
         self._stream = stream
@@ -66,13 +69,13 @@ class PooledBody(httpx.AsyncByteStream):
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         self._parts = self._stream.__aiter__()
-        return self._parts  # itself, and not another generator around it: each part would pass through
+        return self._parts  # not a generator around it, which would cost a step for each part
 
     async def aclose(self) -> None:
-        """To be called once. Nothing of the stream is left to the garbage collector, which trio warns of."""
+        """Close the stream; to be called once. No generator is left to the garbage collector: trio would warn."""
         await self._stream.aclose()
-        # httpcore's are generators in generators, and to close the outermost leaves the others where they are. On a closed
-        # connection they all run to their end.
+        # httpcore nests generators, and closing the outermost leaves the inner ones suspended. On a closed connection they
+        # all run to their end.
         with suppress(httpx.TransportError, StopAsyncIteration):
             while self._parts is not None:
                 await anext(self._parts)

@@ -1,4 +1,4 @@
-"""One request, its response, and what becomes of the one when the other ends early."""
+"""One request and its response, and what happens when either side ends early."""
 
 import logging
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.proxy.forwarded_headers import end_to_end
 from agui_middleware.proxy.redirects import Redirects
 
-# RFC 9110 §15: what has another status is not a response that a client understands.
+# RFC 9110 §15: clients treat a larger status as invalid.
 LAST_STATUS: Final = 599
 
 
 class UpstreamAborted(Exception):
-    """The upstream failed in the middle of a response. Raised into the server, which then breaks off too.
+    """The upstream failed within a response. Raised into the server, which then breaks off its own response.
 
-    ASGI has no other way to tell a client that what it has read is not all.
+    ASGI has no other way to tell a client that a response is incomplete.
     """
 
 
-class ClientLeft(Exception):
-    """The client left before the upstream had read its request."""
+class ClientDisconnected(Exception):
+    """The client disconnected before the upstream had read the request."""
 
 
 class RequestBody(httpx.AsyncByteStream):
-    """The body of an ASGI request, read as the upstream takes it. `over` is set once nobody reads it any more."""
+    """The body of an ASGI request, read at the pace of the upstream. `over` is set when the upstream stops reading it."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -37,7 +37,7 @@ class RequestBody(httpx.AsyncByteStream):
         self.over: anyio.Event = anyio.Event()
 
     async def empty(self) -> bool:
-        """Whether there is none, which takes a look at its first part."""
+        """Whether there is no body. Waits for its first part."""
         self._first = await self._next()
         return self._first is None
 
@@ -56,17 +56,17 @@ class RequestBody(httpx.AsyncByteStream):
         while self._more:
             message = await self._receive()
             if message["type"] == "http.disconnect":
-                raise ClientLeft
+                raise ClientDisconnected
             self._more = message.get("more_body", False)
             if body := message.get("body", b""):
                 return bytes(body)
         return None
 
-    async def client_left(self) -> None:
-        """Wait until the client has left, from the time when nobody else listens to it."""
+    async def client_disconnected(self) -> None:
+        """Wait for the client to disconnect, once the upstream has stopped reading the body."""
         await self.over.wait()
         while (await self._receive())["type"] != "http.disconnect":
-            pass  # of a body that the upstream did not want
+            pass  # a part of the body that the upstream did not read
 
 
 async def forward(
@@ -77,18 +77,18 @@ async def forward(
     redirects: Redirects,
     log: RateLimitedLog,
 ) -> None:
-    """Send the request, and pass the response on as it comes. Raises `UpstreamAborted`, and what `send` raises."""
+    """Send the request, and stream the response to the client. Raises `UpstreamAborted`, and what `send` raises."""
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
 
-        async def leave_with_the_client() -> None:
-            await body.client_left()
+        async def cancel_on_disconnect() -> None:
+            await body.client_disconnected()
             tasks.cancel_scope.cancel()
 
-        tasks.start_soon(leave_with_the_client)
+        tasks.start_soon(cancel_on_disconnect)
         try:
             await _relay(transport, request, body, send, redirects, log)
-        except Exception as error:  # alone, and not in the group that a task group would make of it
+        except Exception as error:  # raised below, outside the task group, which would wrap it in an exception group
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
@@ -105,7 +105,7 @@ async def _relay(
 ) -> None:
     try:
         response = await transport.handle_async_request(request)
-    except ClientLeft:
+    except ClientDisconnected:
         return
     except httpx.TransportError as error:
         body.over.set()
@@ -116,7 +116,7 @@ async def _relay(
         if response.status_code > LAST_STATUS:
             await _refuse(request, httpx.RemoteProtocolError(f"status {response.status_code}"), send, log)
             return
-        await _pass_on(response, send, redirects)
+        await _stream_response(response, send, redirects)
     except httpx.TransportError as error:
         key = ("broken off", type(error))
         log.log(key, logging.ERROR, "the upstream broke off a response to %s: %s", _name(request), _describe(error))
@@ -127,20 +127,20 @@ async def _relay(
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _pass_on(response: httpx.Response, send: Send, redirects: Redirects) -> None:
+async def _stream_response(response: httpx.Response, send: Send, redirects: Redirects) -> None:
     received = [(name.lower(), value) for name, value in response.headers.raw]
     headers = redirects.rewrite(end_to_end(received))
     if any(name == b"transfer-encoding" for name, _ in received):
-        # Chunks come before a length (RFC 9112 §6.3), which a server would hold the body to.
+        # With chunks the length is ignored (RFC 9112 §6.3), but a server would enforce it.
         headers = [(name, value) for name, value in headers if name != b"content-length"]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     assert isinstance(response.stream, httpx.AsyncByteStream)
-    async for part in response.stream:  # as it was sent: `Response` would decode it
+    async for part in response.stream:  # the raw stream: `httpx.Response` would decode it
         await send({"type": "http.response.body", "body": part, "more_body": True})
 
 
 async def _refuse(request: httpx.Request, error: httpx.TransportError, send: Send, log: RateLimitedLog) -> None:
-    """Say what failed, but not where: that is for the log."""
+    """Tell the client what failed. The upstream's address goes into the log only."""
     status, text = next((status, text) for kind, status, text in _ANSWERS if isinstance(error, kind))
     message = "no response to %s, answered with %s: %s"
     log.log(("refused", type(error)), logging.ERROR, message, _name(request), status, _describe(error))
@@ -148,7 +148,7 @@ async def _refuse(request: httpx.Request, error: httpx.TransportError, send: Sen
 
 
 _ANSWERS: Sequence[tuple[type[httpx.TransportError], int, str]] = (
-    (httpx.LocalProtocolError, 400, "The request cannot be passed on as it is."),
+    (httpx.LocalProtocolError, 400, "The request cannot be forwarded: it is not valid HTTP."),
     (httpx.ConnectTimeout, 504, "The agent's server did not accept a connection in time."),
     (httpx.TimeoutException, 504, "The agent's server did not answer in time."),
     (httpx.ConnectError, 502, "The agent's server cannot be reached."),
@@ -157,7 +157,7 @@ _ANSWERS: Sequence[tuple[type[httpx.TransportError], int, str]] = (
 
 
 async def answer(status: int, text: str, send: Send) -> None:
-    """A response of our own, in one line of plain text."""
+    """Send a response of the proxy's own: one line of plain text."""
     body = f"{text}\n".encode()
     fields = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     start: Message = {"type": "http.response.start", "status": status, "headers": fields}

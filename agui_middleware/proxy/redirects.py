@@ -1,4 +1,4 @@
-"""Addresses of the upstream in its responses, which lead past the proxy unless they become the proxy's."""
+"""Rewrites addresses of the upstream in its responses, which would lead clients past the proxy."""
 
 import re
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -15,9 +15,9 @@ _PORTS = {"http": 80, "https": 443}
 class Redirects:
     """Rewrites `Location`, `Content-Location` and `Refresh`, as nginx's `proxy_redirect` does, for a proxy at `root`.
 
-    An address on the upstream's host becomes a path, which clients resolve against the proxy's own address: the proxy need
-    not know under which names it is reached. The scheme is not compared: the upstream may have read `X-Forwarded-Proto`.
-    Addresses elsewhere, and those outside the upstream's path, which the proxy does not serve, stay as they are.
+    An address on the upstream's host becomes a path, which clients resolve against the proxy's address, whatever its name.
+    The scheme is not compared, since the upstream may follow `X-Forwarded-Proto`. Addresses of other hosts, and those
+    outside the upstream's path, which the proxy does not serve, stay as they are.
     """
 
     def __init__(self, upstream: httpx.URL, root: str) -> None:
@@ -27,7 +27,7 @@ class Redirects:
         self._root = root.rstrip("/")
 
     def rewrite(self, headers: Headers) -> Headers:
-        """The same headers, with the proxy's addresses in place of the upstream's. Names are in lower case."""
+        """The headers with the proxy's addresses in place of the upstream's. Their names are in lower case."""
         return [(name, self._field(name, value)) for name, value in headers]
 
     def _field(self, name: bytes, value: bytes) -> bytes:
@@ -41,16 +41,16 @@ class Redirects:
         try:
             parts = urlsplit(value)
             own = self._is_own(parts)
-        except ValueError:  # not an address: clients do not follow it either
+        except ValueError:  # not a URL: clients do not follow it either
             return value
         if not own or not f"{parts.path}/".startswith(f"{self._base}/"):
             return value
-        # One slash: two would name a host.
+        # A single slash: two would begin a host name.
         path = self._root + "/" + parts.path[len(self._base) :].lstrip("/\\")
         return urlunsplit(("", "", path, parts.query, parts.fragment))
 
     def _is_own(self, parts: SplitResult) -> bool:
-        """Whether an address is on the upstream's host. A path without a host is; one relative to the request stays."""
+        """Whether an address is on the upstream's host: by its host, or an absolute path without one."""
         if not parts.netloc:
             return not parts.scheme and parts.path.startswith("/")
         if parts.scheme not in ("", "http", "https"):

@@ -1,4 +1,4 @@
-"""Where a request goes: the upstream's URL, and the path and query that were asked for, byte for byte."""
+"""The target of a request to the upstream: its URL, then the requested path and query, byte for byte."""
 
 import re
 from urllib.parse import quote, unquote
@@ -6,50 +6,50 @@ from urllib.parse import quote, unquote
 import httpx
 from starlette.types import Scope
 
-# RFC 3986 §3.3; what a server has decoded and no raw path tells is encoded again.
+# RFC 3986 §3.3: characters that stay as they are when a path is encoded again because the scope has no matching raw path.
 _PATH_SAFE = "/:@!$&'()*+,;=~"
-# A path that servers resolve to another one (WHATWG URL, RFC 3986 §5.2.4), or cut: where it leads is not where routes look.
-# Two slashes first are a host to `new URL(path, base)`, as in a server of Node's.
+# A path that some servers resolve to another one (WHATWG URL, RFC 3986 §5.2.4) or cut off, so that it is not the path that
+# routes match. `new URL(path, base)`, common in Node, takes two leading slashes for the start of a host.
 _AMBIGUOUS = re.compile(r"^//|(^|[/\\])\.{1,2}([/\\;]|$)|\\|[\x00-\x1f\x7f-\x9f]")
-# What RFC 9112 §3.2.1 has in a request line. A fragment is no part of it, and URL parsers cut it off.
+# The characters of a request line (RFC 9112 §3.2.1), without `#`: URL parsers cut a fragment off.
 _TARGET = re.compile(rb"[\x21\x22\x24-\x7e]+")
 
 
 class Unforwardable(ValueError):
-    """A request whose path does not say beyond doubt what it asks for."""
+    """A request whose path is ambiguous: servers may read it in different ways."""
 
 
 class Upstream:
-    """The server behind. `url` is http or https, may have a path, which comes before that of each request.
+    """The upstream. `url` is an http or https URL; its path, if any, is put before the path of each request.
 
-    Raises `ValueError` where it has anything else, or no host.
+    Raises `ValueError` if `url` has no host, or has credentials, a query or a fragment.
     """
 
     def __init__(self, url: str) -> None:
         try:
             self.url: httpx.URL = httpx.URL(url)
         except httpx.InvalidURL as error:
-            raise ValueError(f"upstream: {url!r} is no URL: {error}") from None
+            raise ValueError(f"upstream: {url!r} is not a URL: {error}") from None
         if self.url.scheme not in ("http", "https") or not self.url.host:
             raise ValueError(
                 f"upstream: {url!r} is not of the form 'http://host:port/path' or 'https://host:port/path'"
             )
         if self.url.userinfo or self.url.query or self.url.fragment:
-            raise ValueError("upstream: credentials, a query and a fragment are not taken; only a path is")
+            raise ValueError("upstream: a URL with credentials, a query or a fragment is not supported; only a path is")
         self.host: bytes = self.url.netloc
         self._base = self.url.raw_path.rstrip(b"/")
 
     def target(self, scope: Scope) -> bytes:
-        """Path and query to ask the upstream for. Raises `Unforwardable`."""
+        """The path and query to request from the upstream. Raises `Unforwardable`."""
         query: bytes = scope.get("query_string", b"")
         target = self._base + _raw_path(scope) + (b"?" + query if query else b"")
         if not _TARGET.fullmatch(target):
-            raise Unforwardable("a character that has no place in a request line")
+            raise Unforwardable("a character that is not allowed in a request line")
         return target
 
 
 def _raw_path(scope: Scope) -> bytes:
-    """The app's own path as it was spelled, which has to say what the server has made of it: routes look at that."""
+    """The path below the app's root, as the client spelled it if it decodes to the path that routes match."""
     root: str = scope.get("root_path", "")
     path: str = _without(root, scope["path"]) or "/"
     if not path.startswith("/") or _AMBIGUOUS.search(path):
@@ -63,6 +63,6 @@ def _raw_path(scope: Scope) -> bytes:
 
 
 def _without(root: str, path: str) -> str:
-    """As Starlette has it: a path that is not under its root is one of the app's own already."""
+    """The path below `root`. As in Starlette, a path that does not begin with `root` is already relative to the app."""
     rest = path.removeprefix(root)
     return rest if rest[:1] in ("", "/") else path

@@ -18,9 +18,11 @@ class AsyncRewriter:
     """Runs the filters of a plan that may await in front of a `Rewriter`, and hands what leaves to `write`.
 
     `start`, any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise what
-    `write` raises, and else what the same methods of `Rewriter` do. Options as there; `witness` is told what comes and what
-    leaves.
+    `write` raises, and else what the same methods of `Rewriter` do. Options as there; the observer of
+    `witness` gets what comes and what leaves.
     """
+
+    __slots__ = ("_pumps", "_write", "rewriter")
 
     def __init__(
         self,
@@ -58,6 +60,11 @@ class AsyncRewriter:
         """The error that ended the stream, if one did."""
         return self.rewriter.failure
 
+    def take_failure(self) -> Exception | None:
+        """Return `failure`, and forget it. Kept, it would keep what its traceback has seen, through a reference cycle."""
+        failure, self.rewriter.chain.failure = self.failure, None
+        return failure
+
     async def start(self) -> None:
         """Let filters do what they do before the first event. Where it is sniffed for, that is when it comes."""
         if self._pumps is not None and self.rewriter.sniffer is None:
@@ -89,10 +96,11 @@ class AsyncRewriter:
         await self._flush()
 
     async def close(self) -> None:
-        """Unwind the filters."""
+        """Unwind the filters. Nothing is written any more, and nothing refers back here: see `Chain.close`."""
+        pumps, self._pumps, self._write = self._pumps, None, _write_nowhere
         try:
-            if self._pumps is not None:
-                await self._pumps.close()
+            if pumps is not None:
+                await pumps.close()
         finally:
             self.rewriter.close()
 
@@ -124,3 +132,7 @@ class AsyncRewriter:
     async def _write_any(self, data: bytes) -> None:
         if data:
             await self._write(data)
+
+
+async def _write_nowhere(_: bytes) -> None:
+    pass

@@ -6,13 +6,11 @@ from typing import Any
 
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Running, Step
+from agui_middleware.filters.declared import AT_WORK, PerEventFilter, Running, Step
 from agui_middleware.filters.source import EventSource, report_failed_close
 from agui_middleware.filters.stage import Stage
 from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
-
-_SKIPS_NOTHING = EventSource()
 
 
 class Chain:
@@ -46,7 +44,7 @@ class Chain:
         # A filter starts with the first event that it handles: most types never come, so most filters never start.
         self._running: list[Running | None] = [None] * self._count
         self._steps: list[Step | None] = [None] * self._count
-        self._skipping: list[EventSource] = [_SKIPS_NOTHING] * self._count
+        self._skipping: list[EventSource] = [*composition.asleep]
         self._dead = -1  # the last filter that reads no more; what would reach it, or any before it, is dropped
         self.ended: bool = False  # it takes no more events
         self.failure: Exception | None = None
@@ -103,17 +101,28 @@ class Chain:
         self._end_at(self._count)
 
     def close(self) -> None:
-        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound."""
+        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound.
+
+        Nothing is left that refers back here, so that a response is freed when it is over, and not by the garbage collector.
+        """
         for running in self._running:
-            if running is not None:
+            if running is not None and running is not AT_WORK:
                 try:
                     running.close()
                 except Exception as error:
                     report_failed_close(error)
+        self._end_at(self._count)
+        self._running = [None] * self._count
+        self._steps = [None] * self._count
+        self._emit = _drop
 
     def _start(self, index: int) -> Step:
-        running = self._filters[index].start(self._context, partial(self._deliver, index + 1))
-        self._running[index] = running
+        filter = self._filters[index]
+        if type(filter) is PerEventFilter:
+            self._running[index] = AT_WORK
+            step = self._steps[index] = filter.begin(self._context)
+            return step
+        running = self._running[index] = filter.start(self._context, partial(self._deliver, index + 1))
         if isinstance(running, Stage):
             self._skipping[index] = running.source
         step = self._steps[index] = running.step
@@ -140,7 +149,7 @@ class Chain:
     def _finish_from(self, index: int) -> None:
         for later in range(index, self._count):
             running = self._running[later]
-            if running is None or running.done or later <= self._dead:
+            if running is None or running is AT_WORK or running.done or later <= self._dead:
                 continue
             try:
                 running.finish()
@@ -152,3 +161,7 @@ class Chain:
     def _end_at(self, index: int) -> None:
         self._dead = max(self._dead, index)
         self.ended = True
+
+
+def _drop(_: Event) -> None:
+    pass

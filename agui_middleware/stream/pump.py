@@ -64,7 +64,10 @@ class Pump:
                 except BaseException as error:
                     waiting = self._coroutine.throw(error)
                 else:
-                    waiting = self._coroutine.send(reply)
+                    try:
+                        waiting = self._coroutine.send(reply)
+                    finally:
+                        del reply  # trio's holds an exception, whose traceback has this frame: a reference cycle
         except StopIteration:
             self.done = True
         except BaseException:

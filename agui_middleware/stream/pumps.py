@@ -70,8 +70,12 @@ class Pumps:
                 report_failed_close(error)
             except BaseException as error:
                 stopped = error
-        if stopped is not None:
-            raise stopped
+        self._pumps.clear()  # which refer back here
+        try:
+            if stopped is not None:
+                raise stopped
+        finally:
+            del stopped  # its traceback has this frame: a reference cycle would keep the app's generator open
 
     async def _start(self, index: int) -> None:
         pump = self._pumps[index]

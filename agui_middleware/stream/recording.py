@@ -1,14 +1,15 @@
 """A recorded stream through a plan, without a server."""
 
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Sequence
-from typing import overload
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 from agui_middleware.config.named_clients import counts_as, parse_client
 from agui_middleware.config.plan import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.errors import MAX_EVENT_BYTES, WIRE_FAULTS
+from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 
@@ -22,6 +23,7 @@ def rewrite(
     client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
+    input: Mapping[str, Any] | None = None,
 ) -> bytes: ...
 @overload
 def rewrite(
@@ -30,6 +32,7 @@ def rewrite(
     client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
+    input: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[bytes]: ...
 @overload
 def rewrite(
@@ -38,6 +41,7 @@ def rewrite(
     client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
+    input: Mapping[str, Any] | None = None,
 ) -> Iterator[bytes]: ...
 def rewrite(
     stream: bytes | bytearray | memoryview | Iterable[bytes] | AsyncIterable[bytes],
@@ -45,13 +49,14 @@ def rewrite(
     client: ClientVersion | Reader | str | None = None,
     visibility: str = "auto",
     filters: Sequence[Filter] = (),
+    input: Mapping[str, Any] | None = None,
 ) -> bytes | Iterator[bytes] | AsyncIterator[bytes]:
     """What the middleware makes of a recorded stream of Server-Sent Events: bytes in, bytes out.
 
     Bytes give bytes; an iterable of chunks gives an iterator, and an async iterable an async iterator, that yields what
     each chunk becomes before it takes the next. `client` is a release of @ag-ui/client or another SDK with its version,
     such as `ag_ui@0.2.0` (`None` or `"current"`: one that reads everything), `visibility` is `auto` or a value of
-    `SubagentVisibility`.
+    `SubagentVisibility`. `input` is the RunAgentInput that the stream answers, for filters that look at `Context.input`.
 
     Raises `TypeError` where `stream` is neither bytes nor an iterable, `ValueError` for a `client` or `visibility` that is
     none, and what a filter raises once the stream, RUN_ERROR included, has been given. A filter that awaits anything but
@@ -60,7 +65,7 @@ def rewrite(
     if isinstance(stream, str) or not isinstance(stream, bytes | bytearray | memoryview | Iterable | AsyncIterable):
         raise TypeError(f"expected bytes, or an iterable of bytes, not {type(stream).__name__}")
     reader = parse_client(client) if isinstance(client, str) and client != "current" else client
-    recording = Recording(None if isinstance(reader, str) else reader, visibility, filters)
+    recording = Recording(None if isinstance(reader, str) else reader, visibility, filters, input)
     if isinstance(stream, bytes | bytearray | memoryview):
         return b"".join(recording.chunks([bytes(stream)]))
     if isinstance(stream, AsyncIterable):
@@ -71,10 +76,17 @@ def rewrite(
 class Recording:
     """One stream, whose output is collected instead of sent."""
 
-    def __init__(self, client: ClientVersion | Reader | None, visibility: str, filters: Sequence[Filter]) -> None:
+    def __init__(
+        self,
+        client: ClientVersion | Reader | None,
+        visibility: str,
+        filters: Sequence[Filter],
+        input: Mapping[str, Any] | None,
+    ) -> None:
         plan = make_plan(counts_as(client), visibility, filters=filters)
         self._written: list[bytes] = []
-        context = Context(plan.client, on_loss=_log_loss, reader=plan.reader_name)
+        posted = JsonObject(input) if input is not None else None
+        context = Context(plan.client, on_loss=_log_loss, reader=plan.reader_name, input=posted)
         self._stream = AsyncRewriter(plan, context, self._write, MAX_EVENT_BYTES)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -43,12 +43,13 @@ class Rewriter:
     ) -> None:
         self._rewrites = plan.rewrites
         self._hides = plan.hides
+        self._comments = plan.reads_comments
         self._verify = verify
         self._log = log or RateLimitedLog(logger)
         self.decoder: Decoder = Decoder(max_event_bytes)
         self.chain: Chain = Chain(plan.composition, context, self._emit)
         sniffer = StrictSniffer if plan.hides else Sniffer
-        self.sniffer: Sniffer | None = sniffer(self.decoder, max_event_bytes) if sniff else None
+        self.sniffer: Sniffer | None = sniffer(self.decoder, max_event_bytes, plan.reads_comments) if sniff else None
         self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
         self._unsettled = sniff  # either of the two
         self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
@@ -136,7 +137,7 @@ class Rewriter:
             return self._read_data(item.data, item.fields)
         if type(item) is Comment:
             # On hidden routes comment text is blanked: it was never inspected.
-            self._out.append(encode_comment(b"" if self._hides else item.text))
+            self._comment(encode_comment(b"" if self._hides else item.text))
         elif type(item) is UnknownField:
             self._skip(item.line)
         else:
@@ -180,7 +181,7 @@ class Rewriter:
         if data is None or (data[:1] != b"{" and data.lstrip(b" \t\n")[:1] != b"{"):
             # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as a comment.
             bare = data is not None or self._hides
-            self._out.append(encode_comment() if bare else encode(None, fields))
+            self._comment(encode_comment() if bare else encode(None, fields))
             self._skip(data or b"")
             return None
         line = _on_one_line(data)
@@ -195,6 +196,11 @@ class Rewriter:
                 raise
             self._out.append(encode(data, fields))
             return None
+
+    def _comment(self, frame: bytes) -> None:
+        """Put out a frame without data, unless the client takes it for an error."""
+        if self._comments:
+            self._out.append(frame)
 
     def _skip(self, line: bytes) -> None:
         """Pass over what every client skips, unless it may be a piece of an event, which named an owner."""

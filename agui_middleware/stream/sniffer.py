@@ -15,12 +15,14 @@ class Sniffer:
     """Looks at a stream until its first event: `verdict` is then true where it is AG-UI, false where it is not.
 
     Comments and heartbeats before that event pass as they come, so that a slow agent's pings arrive. What is held, comments
-    between the lines of one event included, takes at most `limit` bytes; past it, the verdict is false.
+    between the lines of one event included, takes at most `limit` bytes; past it, the verdict is false. Without `comments`,
+    none of those that come before that event passes.
     """
 
-    def __init__(self, decoder: Decoder, limit: int) -> None:
+    def __init__(self, decoder: Decoder, limit: int, comments: bool = True) -> None:
         self._decoder = decoder
         self._limit = limit
+        self._comments = comments
         self._held: list[bytes] = []  # as it came
         self._size = 0
         self.items: list[Item] = []
@@ -36,14 +38,22 @@ class Sniffer:
         self.verdict = next((verdict for item in items if (verdict := _verdict(item)) is not None), None)
         if self.verdict is None and self._size > self._limit:
             self.verdict = False
-        if self.verdict is False or (self.verdict is None and self._decoder.idle):
+        if self.verdict is False:
             return self.release()
-        return b""
+        return self._passed() if self.verdict is None and self._decoder.idle else b""
 
     def finish(self) -> bytes:
         """The stream has ended: return what is held, none of which is an event."""
         self.verdict = False
-        return self.release()
+        return self._passed()
+
+    def _passed(self) -> bytes:
+        encoded = b"" if self._comments else self._encoded(self.items)
+        held = self.release()
+        return held if self._comments else encoded
+
+    def _encoded(self, items: list[Item]) -> bytes:
+        return b"".join(_encoded(item) for item in items if self._comments or type(item) is not Comment)
 
     def release(self) -> bytes:
         """Return what is held, and forget it."""
@@ -82,7 +92,7 @@ class StrictSniffer(Sniffer):
         if first is not None:
             before = self.items + items[:first]
             self.verdict, self.items, self._held = True, items[first:], []
-            return b"".join(map(_encoded, before))
+            return self._encoded(before)
         self.items += items
         if self._decoder.idle:
             return self._passed()
@@ -92,9 +102,10 @@ class StrictSniffer(Sniffer):
         return b""
 
     def _passed(self) -> bytes:
-        encoded = b"" if self._as_it_came else b"".join(map(_encoded, self.items))
+        as_it_came = self._as_it_came and self._comments
+        encoded = b"" if as_it_came else self._encoded(self.items)
         held = self.release()
-        return held if self._as_it_came else encoded
+        return held if as_it_came else encoded
 
 
 def _verdict(item: Item) -> bool | None:

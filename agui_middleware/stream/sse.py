@@ -11,9 +11,12 @@ Departures from the HTML standard, https://html.spec.whatwg.org/multipage/server
 3. Bytes are never decoded: invalid UTF-8 is the reader's affair.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 _BOM = b"\xef\xbb\xbf"
+_BLOCK = 64 * 1024
 
 
 class Fields(msgspec.Struct, gc=False):
@@ -50,8 +53,37 @@ class TooLarge(msgspec.Struct, gc=False):
 Item = Frame | Comment | UnknownField | TooLarge
 
 
+class Pieces:
+    """Bytes that come in pieces, however small. They take little more memory than joined."""
+
+    __slots__ = ("_blocks", "_tail", "size")
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+        self._tail = bytearray()
+        self.size: int = 0
+
+    def append(self, piece: bytes) -> None:
+        """Put a piece behind the others."""
+        self.size += len(piece)
+        if len(piece) < _BLOCK:
+            self._tail += piece
+        if len(self._tail) >= _BLOCK or (self._tail and len(piece) >= _BLOCK):
+            self._blocks.append(bytes(self._tail))
+            self._tail = bytearray()
+        if len(piece) >= _BLOCK:
+            self._blocks.append(piece)
+
+    def take(self) -> bytes:
+        """Return all pieces, joined, and forget them."""
+        self._blocks.append(bytes(self._tail))
+        whole = b"".join(self._blocks)
+        self.__init__()  # type: ignore[misc]  # as it began
+        return whole
+
+
 class Decoder:
-    """Bytes to frames. Work is linear in the input, whatever the chunking; memory is bounded by one event.
+    """Bytes to frames. Work is linear in the input, whatever the chunking; memory is at most twice one event.
 
     `max_event_bytes` bounds one event, in bytes of its lines, whether it is finished or not: so the outcome does not
     depend on the chunking.
@@ -62,21 +94,21 @@ class Decoder:
         "_closed",
         "_data",
         "_fields",
-        "_fragments",
         "_head",
         "_limit",
-        "_pending",
+        "_lines",
         "_size",
+        "_unfinished",
         "idle",
     )
 
     def __init__(self, max_event_bytes: int) -> None:
         self._limit = max_event_bytes
-        self._data: list[bytes] = []
+        self._data: bytes | None = None  # of the unfinished event, if that is one line
+        self._lines = Pieces()  # the same, if it is more
         self._fields: Fields | None = None
         self._size = 0  # of the finished lines of the unfinished event, without their ends
-        self._fragments: list[bytes] = []  # of the unfinished line; joined once, so that a long line is not quadratic
-        self._pending = 0  # the size of the fragments
+        self._unfinished = Pieces()  # of the last line
         self._after_cr = False  # an LF that comes next belongs to that CR
         self._head: bytes | None = b""  # what may yet turn out to be a BOM; None behind it
         self.idle: bool = False  # at the start of a frame, behind the first, with nothing pending
@@ -95,17 +127,20 @@ class Decoder:
             and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
             and 13 not in data
             and len(chunk) - 2 <= self._limit
-            and self.idle
         ):
-            return chunk
+            if self.idle:
+                return chunk
+            if self._head == b"":  # the first frame, and no BOM before it
+                self._head, self.idle = None, True
+                return chunk
         return None
 
     def finish(self) -> list[Item]:
         """The stream has ended: the last event, if its blank line is missing."""
         items: list[Item] = []
         if not self._closed:
-            rest = (self._head or b"") + b"".join(self._fragments)
-            self._closed, self._head, self._fragments = True, None, []
+            rest = (self._head or b"") + self._unfinished.take()
+            self._closed, self._head = True, None
             for line in (rest, b"") if rest else (b"",):
                 self._line(line, items)
         return items
@@ -118,20 +153,19 @@ class Decoder:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
         # bytes.splitlines knows LF, CR and CRLF only; it is str.splitlines that also breaks on U+0085 and U+2028.
-        for ended in chunk.splitlines(keepends=True):
+        for ended in _lines_of(chunk):
             if self._closed:
                 break
             line = ended.rstrip(b"\r\n")
-            if self._size + self._pending + len(line) > self._limit:
+            if self._size + self._unfinished.size + len(line) > self._limit:
                 self._overflow(items)
             elif len(line) == len(ended):
                 self._after_cr = False
-                self._fragments.append(line)
-                self._pending += len(line)
+                self._unfinished.append(line)
             else:
                 self._after_cr = ended.endswith(b"\r")
                 self._complete(line, items)
-        self.idle = not (self._size or self._pending or self._after_cr or self._closed) and self._head is None
+        self.idle = not (self._size or self._unfinished.size or self._after_cr or self._closed) and self._head is None
         return items
 
     def _behind_bom(self, chunk: bytes) -> bytes:
@@ -145,21 +179,20 @@ class Decoder:
 
     def _overflow(self, items: list[Item]) -> None:
         self._closed = True
-        self._data, self._fields, self._fragments = [], None, []
+        self._data, self._fields, self._lines, self._unfinished = None, None, Pieces(), Pieces()
         items.append(TooLarge())
 
     def _complete(self, line: bytes, items: list[Item]) -> None:
-        if self._fragments:
-            self._fragments.append(line)
-            line = b"".join(self._fragments)
-            self._fragments, self._pending = [], 0
+        if self._unfinished.size:
+            self._unfinished.append(line)
+            line = self._unfinished.take()
         if not line.startswith(b":"):
             self._size += len(line)
         self._line(line, items)
 
     def _line(self, line: bytes, items: list[Item]) -> None:
         if line.startswith(b"data:"):
-            self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+            self._add(line[6:] if line.startswith(b"data: ") else line[5:])
         elif line.startswith(b":"):
             items.append(Comment(line[1:]))
         elif line:
@@ -168,11 +201,11 @@ class Decoder:
             self._dispatch(items)
 
     def _field(self, line: bytes, items: list[Item]) -> None:
-        name, _, value = line.partition(b":")
+        colon = line.find(b":") + 1 or len(line) + 1
+        name, value = line[: colon - 1], line[colon + line.startswith(b" ", colon) :]
         if name == b"data":
-            self._data.append(value)
+            self._add(b"")
         elif name in (b"id", b"event", b"retry"):
-            value = value.removeprefix(b" ")
             if name == b"retry" and not value.isdigit():
                 return  # every reader ignores it; it may be anything, such as a line of a torn event
             if self._fields is None:
@@ -181,14 +214,37 @@ class Decoder:
         elif b"{" in line:
             items.append(UnknownField(line))
 
+    def _add(self, data: bytes) -> None:
+        if self._lines.size:
+            self._lines.append(b"\n")
+            self._lines.append(data)
+        elif self._data is None:
+            self._data = data
+        else:
+            for piece in (self._data, b"\n", data):
+                self._lines.append(piece)
+
     def _dispatch(self, items: list[Item]) -> None:
-        if self._data:
-            items.append(Frame(self._data[0] if len(self._data) == 1 else b"\n".join(self._data), self._fields))
-            self._data = []
+        if self._data is not None:
+            items.append(Frame(self._lines.take() if self._lines.size else self._data, self._fields))
+            self._data = None
         elif self._fields is not None:
             items.append(Frame(None, self._fields))
         self._fields = None
         self._size = 0
+
+
+def _lines_of(chunk: bytes) -> Iterable[bytes]:
+    """The lines of a chunk with their ends. Of a large one not all at once: each is an object, and may have a few bytes."""
+    if len(chunk) <= _BLOCK:
+        yield from chunk.splitlines(keepends=True)
+        return
+    start = 0
+    while start < len(chunk):
+        within = chunk.rfind(b"\n", start, start + _BLOCK) + 1
+        end = within or chunk.find(b"\n", start + _BLOCK) + 1 or len(chunk)
+        yield from chunk[start:end].splitlines(keepends=True)
+        start = end
 
 
 def encode(data: bytes | None, fields: Fields | None = None) -> bytes:

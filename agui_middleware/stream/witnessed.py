@@ -1,4 +1,4 @@
-"""A `Rewriter` that tells what the agent sends and what of it leaves: for what is kept of a conversation."""
+"""A `Rewriter` with an observer of what the agent sends and of what leaves: for what is kept of a conversation."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, TypedDict, Unpack
@@ -18,7 +18,7 @@ _RUN_BOUNDS: Final = _RUN_STARTS | _RUN_ENDS
 
 
 class Observer(Protocol):
-    """Is told of each event of a response, on both sides of the filters. Neither method may raise."""
+    """Gets each event of a response, on both sides of the filters. No method may raise."""
 
     def agent_sent(self, event: Event) -> None:
         """An event as it came."""
@@ -38,11 +38,11 @@ class Witness(NamedTuple):
 
     observer: Observer
     edit_start: Callable[[Event], Event]
-    """What is made of RUN_STARTED behind the observer, before all filters."""
+    """Edits RUN_STARTED, behind the observer and before all filters."""
     agent_ended: Callable[[Event], None] = lambda event: None
-    """Is told of each event that ends a run, before all filters."""
+    """Is given each event that ends a run, before all filters."""
     client_ended: Callable[[Event], None] = lambda event: None
-    """Is told of each event that ends a run, as it leaves."""
+    """Is given each event that ends a run, as it leaves."""
 
 
 class Options(TypedDict):
@@ -56,7 +56,7 @@ class Options(TypedDict):
 class WitnessedRewriter(Rewriter):
     """A `Rewriter` with a witness. A class of its own, so that one without pays nothing for it.
 
-    `run_ended`: an event has left that ends a run. Whoever reads it may set it back.
+    `run_ended`: an event has left that ends a run. The reader may set it back.
     """
 
     def __init__(
@@ -69,7 +69,9 @@ class WitnessedRewriter(Rewriter):
         self._edit_start = witness.edit_start
         self._agent_ended = witness.agent_ended
         self._client_ended = witness.client_ended
-        self._sent: Event | None = None  # what the observer has yet to be told of, before anything that comes of it
+        self._sent: Event | None = (
+            None  # not given to the observer yet; it comes before anything that filters make of it
+        )
         self.run_ended: bool = False
 
     def feed(self, chunk: bytes) -> bytes:
@@ -90,7 +92,7 @@ class WitnessedRewriter(Rewriter):
             self._sent = None
             self._passed(event)
             return chunk
-        self._tell()  # unless a filter has put something out, and it was told then
+        self._tell()  # does nothing if a filter has put something out: `_emit` has done it then
         if left is None:
             return self.written()
         if not (self._out or self._verify or left.fields is not None or left.head.type in _RUN_BOUNDS):

@@ -38,22 +38,37 @@ async def settle() -> None:
 class Clock:
     def __init__(self) -> None:
         self.now = 0.0
-        self.sleepers: list[tuple[float, anyio.Event]] = []
+        self._sleepers: list[tuple[float, anyio.Event]] = []
+        self._alarms: list[tuple[float, Callable[[], None]]] = []
+
+    @property
+    def sleepers(self) -> list[object]:
+        """Whoever waits, but for a ticker whose responses are over: its next tick is the last."""
+        return [*self._sleepers, *(alarm for alarm in self._alarms if alarm[1].__self__.responses)]  # type: ignore[attr-defined]
 
     async def sleep(self, seconds: float) -> None:
         sleeper = self.now + seconds, anyio.Event()
-        self.sleepers.append(sleeper)
+        self._sleepers.append(sleeper)
         try:
             await sleeper[1].wait()
         finally:
-            self.sleepers.remove(sleeper)
+            self._sleepers.remove(sleeper)
+
+    def call_later(self, _: object, seconds: float, callback: Callable[[], None]) -> None:
+        self._alarms.append((self.now + seconds, callback))
 
     async def advance(self, seconds: float) -> None:
         end = self.now + seconds
         await settle()
-        while due := [sleeper for sleeper in self.sleepers if sleeper[0] <= end]:
-            self.now, event = min(due, key=lambda sleeper: sleeper[0])
-            event.set()
+        while due := [waiting[0] for waiting in (*self._sleepers, *self._alarms) if waiting[0] <= end]:
+            self.now = min(due)
+            for moment, event in self._sleepers:
+                if moment == self.now:
+                    event.set()
+            rung = [callback for moment, callback in self._alarms if moment == self.now]
+            self._alarms = [alarm for alarm in self._alarms if alarm[0] != self.now]
+            for callback in rung:
+                callback()
             await settle()
         self.now = end
 
@@ -111,7 +126,8 @@ class Silence:
 
 def keeping(app: ASGIApp, clock: Clock, settings: Settings) -> AGUIMiddleware:
     middleware = AGUIMiddleware(app, settings)
-    middleware._sleep = clock.sleep
+    middleware._streams.timers.sleep = clock.sleep
+    middleware._streams.timers.call_later = clock.call_later
     return middleware
 
 
@@ -252,7 +268,7 @@ async def test_a_stream_that_is_not_ag_ui_is_left_alone() -> None:
 async def test_a_reader_that_fails_at_comments_gets_none() -> None:
     async with Silence() as response:
         plan = make_plan(None)._replace(reads_comments=False)
-        response.middleware._choose = lambda *_: plan  # type: ignore[method-assign]
+        response.middleware._streams.choose = lambda *_: plan  # type: ignore[method-assign]
         await response.send(EVENT_STREAM, FIRST)
         await response.clock.advance(100)
         assert response.exchange.body == FIRST

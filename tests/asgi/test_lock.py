@@ -9,8 +9,11 @@ from tests.conftest import Run
 
 def test_a_free_turn_is_taken_without_waiting() -> None:
     lock = Lock()
+    assert lock.take()
+    assert not lock.take()
+    lock.release()
     with pytest.raises(StopIteration):
-        lock.acquire().send(None)
+        lock.wait().send(None)
     assert lock.locked
     lock.release()
     assert not lock.locked
@@ -19,12 +22,12 @@ def test_a_free_turn_is_taken_without_waiting() -> None:
 def test_the_one_who_has_waited_longest_comes_next(run: Run) -> None:
     async def scenario() -> None:
         lock, order, waiting = Lock(), list[int](), anyio.Event()
-        await lock.acquire()
+        await lock.wait()
 
         async def wait(number: int) -> None:
             if number == 2:
                 waiting.set()
-            await lock.acquire()
+            await lock.wait()
             order.append(number)
             await anyio.lowlevel.checkpoint()
             assert lock.locked
@@ -46,11 +49,11 @@ def test_the_one_who_has_waited_longest_comes_next(run: Run) -> None:
 def test_one_who_is_cancelled_while_it_waits_leaves_the_queue(run: Run) -> None:
     async def scenario() -> None:
         lock, order = Lock(), list[str]()
-        await lock.acquire()
+        await lock.wait()
 
         async def wait(name: str, scope: anyio.CancelScope) -> None:
             with scope:
-                await lock.acquire()
+                await lock.wait()
                 order.append(name)
 
         leaves = anyio.CancelScope()
@@ -72,10 +75,10 @@ def test_one_who_is_cancelled_while_it_waits_leaves_the_queue(run: Run) -> None:
 async def test_one_who_is_cancelled_as_its_turn_comes_hands_it_on() -> None:
     """Only asyncio's own `Task.cancel` comes between the call and the wake-up."""
     lock, order = Lock(), list[str]()
-    await lock.acquire()
+    await lock.wait()
 
     async def wait(name: str) -> None:
-        await lock.acquire()
+        await lock.wait()
         order.append(name)
         lock.release()
 
@@ -92,10 +95,10 @@ async def test_one_who_is_cancelled_as_its_turn_comes_hands_it_on() -> None:
 def test_one_who_is_called_and_cancelled_at_once_does_not_come(run: Run) -> None:
     async def scenario() -> None:
         lock, came = Lock(), list[str]()
-        await lock.acquire()
+        await lock.wait()
 
         async def wait() -> None:
-            await lock.acquire()
+            await lock.wait()
             came.append("all the same")
 
         async with anyio.create_task_group() as group:

@@ -495,7 +495,7 @@ async def test_an_app_that_starts_before_it_reads_is_not_waited_for() -> None:
 async def test_a_body_past_the_bound_tells_nothing() -> None:
     body = [b'{"protocolVersion":"1.0","x":"', b"x" * 1000, b'"}']
     assert (await ask(serving(default_client="0.0.58"), body=body)).body == ATTRIBUTED
-    assert (await ask(serving(default_client="0.0.58", max_event_bytes=500), body=body)).body == INLINE
+    assert (await ask(serving(default_client="0.0.58", max_event_bytes=900), body=body)).body == INLINE
 
 
 async def test_a_body_is_not_kept_behind_the_start() -> None:

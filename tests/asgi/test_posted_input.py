@@ -17,9 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
 from agui_middleware.asgi.posted_input import PostedInput
-from agui_middleware.history.upgrade import upgrade
 from agui_middleware.testing import encode_events
 from tests.asgi.test_server import http, serving
+from tests.history.bodies import upgrade
 from tests.notation import stream
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange
 from tests.robustness.frameworks import missing
@@ -179,6 +179,17 @@ async def test_a_body_that_names_a_protocol_version_tells_who_posts_it() -> None
     new = BINARY[:-1] + b',"protocolVersion":"1.0"}'
     assert (await given(request(None, [new]), settings)).body == new
     assert same((await given(request(None, [BINARY]), settings)).body, MEDIA)
+
+
+async def test_the_body_of_an_sdk_is_upgraded_by_its_own_rows() -> None:
+    """Named alone, and beside the release of a runtime that passes its body on."""
+    snake = {"thread_id": "t", "run_id": "r", "messages": [], **REST}
+    camel = {"threadId": "t", "runId": "r", "messages": [], **REST}
+    for client in ("agent-framework-ag-ui@1.7.0", "agent-framework-ag-ui@1.7.0, 0.0.45"):
+        agent = await given(request(client, [json.dumps(snake).encode()]))
+        assert json.loads(agent.body) == camel
+        assert agent.header(b"content-length") == [b"%d" % len(agent.body)]
+    assert json.loads((await given(request("0.0.58", [json.dumps(snake).encode()]))).body) == snake
 
 
 async def test_a_client_that_leaves_while_it_posts_is_one_to_the_app() -> None:

@@ -747,3 +747,29 @@ def test_streams_of_one_middleware_do_not_share_anything(run: Run) -> None:
         assert all([event["count"] for event in exchange.events] == list(range(1, 21)) for exchange in exchanges)
 
     run(scenario)
+
+
+async def test_a_start_waits_for_one_that_is_being_sent() -> None:
+    sent: list[Message] = []
+    first_has_left = anyio.Event()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if len(sent) == 1:
+            await first_has_left.wait()
+
+    async def app(_: Scope, __: Receive, send: Send) -> None:
+        async def start() -> None:
+            await send(EVENT_STREAM)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(start)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(start)
+            await anyio.wait_all_tasks_blocked()
+            assert len(sent) == 1
+            first_has_left.set()
+
+    exchange = Exchange()
+    await behind(app)(exchange.scope, exchange.receive, send)
+    assert [message["type"] for message in sent] == [START, START]  # the second is the server's to refuse

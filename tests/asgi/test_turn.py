@@ -12,10 +12,11 @@ import anyio.lowlevel
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from agui_middleware import AGUIMiddleware, Context, Event, Filter, Restoration, Route, Settings
+from agui_middleware import AGUIMiddleware, ClientVersion, Context, Event, Filter, Restoration, Route, Settings
 from agui_middleware.filters.declared import per_event
 from agui_middleware.history.stores import MemoryStore
 from agui_middleware.testing import encode_events
+from tests.history.bodies import turn_without_store
 from tests.history.stores import FailingStore, SilentStore, WaitingStore
 from tests.notation import stream
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange
@@ -32,7 +33,7 @@ RESTORED = [USER, WHISPERED, SAID, AGAIN]
 
 
 class Agent:
-    """Answers each request with the next of its streams; `given` has what it was posted, `choices` what it was told."""
+    """Answers each request with the next of its streams. `given`: the bodies that it got; `choices`: those in its scopes."""
 
     def __init__(self, *streams: str | bytes) -> None:
         self.streams = [one if isinstance(one, bytes) else encode_events(stream(one)) for one in streams]
@@ -81,14 +82,14 @@ def hiding(agent: Agent, **options: Any) -> AGUIMiddleware:
 
 
 async def test_the_agent_gets_back_what_the_client_could_not_be_given() -> None:
-    told: list[tuple[str, Restoration]] = []
+    calls: list[tuple[str, Restoration]] = []
     agent = Agent(DELEGATES, ANSWERS)
-    app = hiding(agent, on_restore=lambda scope, restoration: told.append((scope["path"], restoration)))
+    app = hiding(agent, on_restore=lambda scope, restoration: calls.append((scope["path"], restoration)))
     await talk(app, [USER], LATER)
     assert agent.histories == [[USER], RESTORED]
     restoration = Restoration("t", ("n",), 0, 0, 0)
     assert [choice.restored for choice in agent.choices] == [None, restoration]
-    assert told == [("/agent", restoration)]
+    assert calls == [("/agent", restoration)]
 
 
 async def test_tags_come_back_where_subagents_are_shown_inline() -> None:
@@ -98,6 +99,13 @@ async def test_tags_come_back_where_subagents_are_shown_inline() -> None:
     await talk(app, [USER], [USER, untagged, SAID, AGAIN])
     assert agent.histories[1] == RESTORED
     assert agent.choices[1].restored == Restoration("t", (), 1, 0, 0)
+
+
+async def test_without_a_store_nothing_stands_between_the_app_and_the_server() -> None:
+    async def send(message: Message) -> None:
+        raise AssertionError("nothing is sent")
+
+    assert turn_without_store(ClientVersion(0, 0, 58)).sender(send) is send
 
 
 async def test_a_hook_that_raises_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -227,13 +235,13 @@ async def test_a_store_that_is_down_is_logged_and_the_run_goes_on(caplog: pytest
 async def test_a_store_that_never_answers_is_given_up_in_time(caplog: pytest.LogCaptureFixture) -> None:
     store, agent = SilentStore(), Agent(DELEGATES)
     app = AGUIMiddleware(
-        agent, Settings(history_timeout=0.001, routes=[Route(path="/agent", visibility="hidden")]), history=store
+        agent, Settings(history_timeout=0.2, routes=[Route(path="/agent", visibility="hidden")]), history=store
     )
     with anyio.fail_after(10):
         await talk(app, [USER])
     assert agent.histories == [[USER]]
     assert store.cancelled == app.history_failures == 2
-    assert "it did not answer within 0.001 s" in caplog.text
+    assert "it did not answer within 0.2 s" in caplog.text
 
 
 async def test_the_run_waits_for_a_store_that_is_slow() -> None:

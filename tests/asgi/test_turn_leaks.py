@@ -6,16 +6,19 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Event
+from agui_middleware.filters.reasoning import without_reasoning
+from agui_middleware.filters.tools import allow_tools
 from agui_middleware.history.readings import reading_of
 from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.stream.sse import Decoder, Frame
-from agui_middleware.testing import encode_events
+from agui_middleware.testing import decode_events, encode_events
 from tests.asgi.test_turn import Agent, turn
+from tests.clients.client import RELEASES
 from tests.strategies import SECRET, Json, plain, runs
 
 FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
@@ -46,9 +49,9 @@ def without_tag(message: Json) -> Json:
     return {name: value for name, value in message.items() if name != "subagentRunId"}
 
 
-async def repeated(run: Sequence[Json], release: str, tags: bool) -> tuple[Repeats, list[bytes]]:
+async def repeated(run: Sequence[Json], release: str, tags: bool, **route: Any) -> tuple[Repeats, list[bytes]]:
     agent = Repeats(plain(list(run)), tags=tags)
-    app = AGUIMiddleware(agent, history="memory://", visibility="hidden")
+    app = AGUIMiddleware(agent, history="memory://", **route)
     messages: list[Json] = [{"id": "u1", "role": "user", "content": "go"}]
     got = []
     for number in range(2, 5):
@@ -68,14 +71,49 @@ def held(posted: list[Json], got: bytes, release: str) -> list[Json]:
     return [json.loads(bytes(raw)) for head, raw in conversation.messages() if head.role != "activity"]
 
 
-@given(runs(secrets=True), st.sampled_from(["0.0.36", "0.0.45", "0.0.58", "1.0.0"]), st.booleans())
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_no_byte_of_a_secret_leaves_by_what_was_restored(run: list[Json], release: str, tags: bool) -> None:
+def leaves(run: Sequence[Json], release: str, tags: bool, **route: Any) -> tuple[Repeats, list[bytes]]:
     logging.disable(logging.CRITICAL)
     try:
-        agent, got = asyncio.run(repeated(run, release, tags))
+        return asyncio.run(repeated(run, release, tags, **route))
     finally:
         logging.disable(logging.NOTSET)
+
+
+@given(runs(secrets=True), st.sampled_from(RELEASES), st.booleans())
+def test_no_byte_of_a_secret_leaves_by_what_was_restored(run: list[Json], release: str, tags: bool) -> None:
+    agent, got = leaves(run, release, tags, visibility="hidden")
     event(f"restored: {SECRET in json.dumps(agent.histories[1])}")
     for body in got:
         assert SECRET.encode() not in body
+
+
+def restated(body: bytes) -> list[Json]:
+    """All messages that the input echoes and snapshots of a response hold."""
+    events = decode_events(body)
+    return [
+        message
+        for each in events
+        for message in (*each.get("messages", ()), *each.get("input", {}).get("messages", ()))
+    ]
+
+
+@given(runs(), st.sampled_from(RELEASES), st.booleans())
+def test_no_call_of_another_tool_leaves_by_what_was_restored(run: list[Json], release: str, tags: bool) -> None:
+    agent, got = leaves(run, release, tags, filters=[allow_tools(["search"])])
+    event(f"restored: {names_of_calls(agent.histories[1]) - {'search'} != set()}")
+    for body in got:
+        assert names_of_calls(restated(body)) <= {"search"}
+        assert {each.get("toolCallName", "search") for each in decode_events(body)} == {"search"}
+
+
+def names_of_calls(messages: list[Json]) -> set[str]:
+    return {call["function"]["name"] for message in messages for call in message.get("toolCalls") or ()}
+
+
+@given(runs(), st.sampled_from(RELEASES), st.booleans())
+def test_no_reasoning_leaves_by_what_was_restored(run: list[Json], release: str, tags: bool) -> None:
+    agent, got = leaves(run, release, tags, filters=[without_reasoning])
+    event(f"restored: {'reasoning' in {message['role'] for message in agent.histories[1]}}")
+    for body in got:
+        assert "reasoning" not in {message["role"] for message in restated(body)}
+        assert not any(each["type"].startswith(("REASONING_MESSAGE", "THINKING_")) for each in decode_events(body))

@@ -15,6 +15,10 @@ _RUN = [
     b'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n',
     b'data: {"type":"RUN_FINISHED","threadId":"t","runId":"r"}\n\n',
 ]
+_POSTED = (
+    b'{"threadId":"t","runId":"r","state":{},"tools":[],"context":[],"forwardedProps":{},'
+    b'"messages":[{"id":"u","role":"user","content":"hello"}]}'
+)
 
 
 def answering(media_type: bytes, bodies: Iterable[bytes]) -> ASGIApp:
@@ -60,7 +64,7 @@ def answered(app: ASGIApp, **members: Any) -> Turn:
 
 
 async def _receive() -> Message:
-    return {"type": "http.disconnect"}
+    return {"type": "http.request", "body": _POSTED, "more_body": False}
 
 
 async def _send(message: Message) -> None:
@@ -80,7 +84,7 @@ def matching() -> Turn:
 
 
 def cases() -> dict[str, tuple[Turn, Turn]]:
-    """By name: what is measured, and the same without the middleware."""
+    """By name: what is measured, and the same without the middleware, or without that one feature of it."""
     stream, answer = answering(b"text/event-stream", _RUN), answering(b"application/json", [b"{}"])
     one = Settings(routes=[Route(path="/agent")])
     many = Settings(routes=[Route(path=f"/agents/{number}/{{name}}") for number in range(MANY)])
@@ -98,6 +102,27 @@ def cases() -> dict[str, tuple[Turn, Turn]]:
         "a JSON answer": beside(answer, one),
         "1,000 routes, none matches": beside(answer, many, path="/other"),
         "1,000 routes, the last matches": beside(answer, many, path=f"/agents/{MANY - 1}/a"),
+        **_features(stream),
+    }
+
+
+def _features(app: ASGIApp) -> dict[str, tuple[Turn, Turn]]:
+    """What one feature adds to a stream, with a store that keeps nothing of it: it is read, and not written."""
+    routes = [Route(path="/agent")]
+
+    def compared(having: Settings, lacking: Settings, client: bytes | None = None) -> tuple[Turn, Turn]:
+        return (
+            answered(AGUIMiddleware(app, having), client=client),
+            answered(AGUIMiddleware(app, lacking), client=client),
+        )
+
+    plain = Settings(routes=routes, keep_alive=0, warn=False)
+    return {
+        "keep-alive": compared(Settings(routes=routes, warn=False), plain),
+        "the look for faults": compared(Settings(routes=routes, keep_alive=0), plain),
+        "a history in memory": compared(
+            Settings(routes=routes, keep_alive=0, warn=False, history="memory://"), plain, b"0.0.58"
+        ),
     }
 
 

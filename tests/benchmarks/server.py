@@ -1,10 +1,12 @@
-"""The agent that `sockets` asks: `python -m tests.benchmarks.server CONTENDER` prints its port and serves till it is killed.
+"""The agent that `sockets` asks: `python -m tests.benchmarks.server CONTENDER [PROCESSES]` prints its port, and serves till
+it is killed.
 
 uvicorn with uvloop and httptools, Starlette's StreamingResponse, and ag-ui-protocol's models and encoder. Every event is
 made when it is sent, carries the tag of a subagent, and tells in its delta when that was.
 """
 
 import asyncio
+import os
 import socket
 import sys
 import time
@@ -43,9 +45,13 @@ async def deltas(count: int, pause: float, linger: float) -> AsyncIterator[str]:
     await asyncio.sleep(linger)
 
 
-def main(contender: str) -> None:
+def main(contender: str, processes: int = 1) -> None:
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    print(listening.getsockname()[1], flush=True)
+    for _ in range(processes - 1):
+        if not os.fork():
+            break
+    else:
+        print(listening.getsockname()[1], flush=True)
     app = CONTENDERS[contender](agent)
     config = uvicorn.Config(
         app, loop="uvloop", http="httptools", lifespan="off", log_level="critical", access_log=False
@@ -54,4 +60,4 @@ def main(contender: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -7,6 +7,7 @@ are needed, and what they wait for each other is in all numbers.
 import asyncio
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -34,8 +35,9 @@ class Server(NamedTuple):
 
     @property
     def processor_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in (self.pid, *children)]
+        return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
     @property
     def resident_bytes(self) -> int:
@@ -43,14 +45,14 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(contender: str) -> Iterator[Server]:
-    command = [sys.executable, "-m", "tests.benchmarks.server", contender]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+def serving(contender: str, processes: int = 1) -> Iterator[Server]:
+    command = [sys.executable, "-m", "tests.benchmarks.server", contender, str(processes)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None  # as asked for
         try:
             yield Server(process.pid, int(process.stdout.readline()))
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Reader(asyncio.Protocol):

@@ -6,6 +6,8 @@ python -m tests.benchmarks.way_in
 
 import json
 import timeit
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,10 +18,11 @@ from agui_middleware.filters.tools import deny_tools
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
 from agui_middleware.history.record import Kept
-from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.witnessed import Options, Witness, WitnessedRewriter
+from tests.benchmarks.timing import Rounds, Spread, Turn, alternate
+from tests.history.bodies import upgrade
 
 CLIENTS = ("0.0.59", "0.0.53", "0.0.43")
 KINDS = ("nothing to change", "50 images", "50 images and 50 results out of place")
@@ -78,23 +81,70 @@ def _witnessed(plan: Plan, context: Context) -> tuple[WitnessedRewriter, Capture
     return WitnessedRewriter(plan, context, 10**7, witness, **options), capture
 
 
-def keeping(tokens: int = 2000) -> None:
-    """The cost of a token, with what is kept and without; then what is kept of a response of so many."""
-    for name, plan, subagent in (
+def _kept_streams() -> list[tuple[str, Plan, bool]]:
+    """The plans by which tokens are kept, and whether these are a subagent's."""
+    return [
         ("inline, the parent's", make_plan(ClientVersion.parse("0.0.58")), False),
         ("inline, a subagent's", make_plan(ClientVersion.parse("0.0.58")), True),
         ("hidden, the parent's", make_plan(None, "hidden"), False),
         ("hidden, a subagent's", make_plan(None, "hidden"), True),
         ("0.0.36, the parent's", make_plan(ClientVersion.parse("0.0.36")), False),
         ("deny_tools, 1.0.0", make_plan(ClientVersion.parse("1.0.0"), filters=[deny_tools(["delete"])]), False),
-    ):
+    ]
+
+
+def _run(rewriter: Rewriter, frames: list[bytes]) -> None:
+    for frame in frames:
+        rewriter.feed(frame)
+    rewriter.close()
+
+
+async def ratios(rounds: int) -> dict[str, float]:
+    """What a change may not worsen: upgrades in decodes and encodes of the body, kept streams over the same not kept."""
+    found: dict[str, float] = {}
+    for kind in KINDS:
+        body = conversation("images" in kind, "results" in kind)
+        turns = {client: _turn(partial(upgrade, body, ClientVersion.parse(client)), 5) for client in CLIENTS}
+        turns["floor"] = _turn(partial(_decode_and_encode, body), 5)
+        times = await alternate(turns, rounds)
+        found |= {f"upgrade: {kind}, {client} / floor": _over(times, client, "floor") for client in CLIENTS}
+    for name, plan, subagent in _kept_streams():
+        frames = _stream(subagent, 300)
+        times = await alternate({"kept": _kept(plan, frames), "not kept": _not_kept(plan, frames)}, rounds)
+        found[f"kept: {name} / not kept"] = _over(times, "kept", "not kept")
+    return found
+
+
+def _over(times: Rounds, name: str, other: str) -> float:
+    pairs = zip(times[name], times[other], strict=True)
+    return round(Spread.of(mine / theirs for mine, theirs in pairs).median, 2)
+
+
+def _decode_and_encode(body: bytes) -> None:
+    msgspec.json.encode(msgspec.json.decode(body))
+
+
+def _turn(work: Callable[[], object], times: int = 1) -> Turn:
+    async def turn() -> None:
+        for _ in range(times):
+            work()
+
+    return turn
+
+
+def _kept(plan: Plan, frames: list[bytes]) -> Turn:
+    return _turn(lambda: _run(_witnessed(plan, Context(plan.client))[0], frames))
+
+
+def _not_kept(plan: Plan, frames: list[bytes]) -> Turn:
+    return _turn(lambda: _run(Rewriter(plan, Context(plan.client), 10**7), frames))
+
+
+def keeping(tokens: int = 2000) -> None:
+    """The cost of a token, with what is kept and without; then what is kept of a response of so many."""
+    for name, plan, subagent in _kept_streams():
         frames = _stream(subagent, tokens)
-
-        def run(rewriter: Rewriter, frames: list[bytes] = frames) -> None:
-            for frame in frames:
-                rewriter.feed(frame)
-            rewriter.close()
-
+        run = partial(_run, frames=frames)
         floor = best(lambda subagent=subagent: msgspec.json.encode(msgspec.json.decode(_token(subagent)[6:-2])))
         without = min(timeit.repeat(lambda: run(Rewriter(plan, Context(plan.client), 10**7)), number=1, repeat=15))  # noqa: B023
         kept = min(timeit.repeat(lambda: run(_witnessed(plan, Context(plan.client))[0]), number=1, repeat=15))  # noqa: B023

@@ -5,7 +5,11 @@ from tests.notation import stream
 
 PLAIN = encode_events(stream("RS r; TS m; TC m hi; TE m; RF r"))
 START, MIDDLE, END = (encode_events(stream(text)) for text in ("RS r; TS m", "TC m hi", "TE m; RF r"))
-DEEP = b'{"type":"CUSTOM","name":"x","value":' + b"[" * 2000 + b"]" * 2000 + b"}"
+
+
+def deep(levels: int) -> bytes:
+    return b'data: {"type":"CUSTOM","name":"x","value":%b%b}\n\n' % (b"[" * levels, b"]" * levels)
+
 
 _BETWEEN = {
     "a comment": b": ping\n\n",
@@ -31,7 +35,7 @@ _BETWEEN = {
     "a control character": b'data: {"type":"CUSTOM","name":"a\tb","value":1}\n\n',
     "a number beyond 2^53": b'data: {"type":"CUSTOM","name":"x","value":1e400,"timestamp":90071992547409930}\n\n',
     "an infinite timestamp": b'data: {"type":"CUSTOM","name":"x","value":1,"timestamp":1e999}\n\n',
-    "a deep value": b"data: " + DEEP + b"\n\n",
+    "a deep value": deep(2000),
     "data over two lines": b'data: {"type":"CUSTOM",\ndata: "name":"x","value":1}\n\n',
     "data in two spaces": b'data:  {"type":"CUSTOM","name":"x","value":1}\n\n',
     "data behind a space": b' data: {"type":"CUSTOM","name":"x","value":1}\n\n',
@@ -43,6 +47,7 @@ _BETWEEN = {
 FRAMINGS = {
     **{f"frames: {name}": START + between + MIDDLE + END for name, between in _BETWEEN.items()},
     **{f"frames: {name} at the end": PLAIN + between for name, between in _BETWEEN.items()},
+    "frames: a value deeper than the middleware reads": START + deep(30_000) + MIDDLE + END,
     "frames: CRLF": PLAIN.replace(b"\n", b"\r\n"),
     "frames: CR": PLAIN.replace(b"\n", b"\r"),
     "frames: one CRLF": START + MIDDLE.replace(b"\n", b"\r\n") + END,

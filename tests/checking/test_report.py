@@ -10,6 +10,7 @@ from agui_middleware.checking.misreadings import MISREAD_AS_CHANGED
 from agui_middleware.checking.reader import Reader, Received
 from agui_middleware.downgrades import DOWNGRADES
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.json_scan import MOST_BRACKETS
 from agui_middleware.testing import encode_events
 from tests.checking.shapes import shapes
 from tests.notation import stream
@@ -180,17 +181,22 @@ async def test_1_0_0_turns_binary_parts_into_media_parts_or_leaves_them_out(part
     assert (len(refused), fault in "".join(one.reason for one in refused)) == (bool(fault), True)
 
 
-DEEP = {"{": '{"a":' * 20_000 + "1" + "}" * 20_000, "[": "[" * 20_000 + "]" * 20_000}
+def nested(depth: int) -> dict[str, str]:
+    return {"{": '{"a":' * depth + "1" + "}" * depth, "[": "[" * depth + "]" * depth}
 
 
-def deep(opens: str, fault: str = "") -> bytes:
+DEEP = nested(MOST_BRACKETS - 1)  # one more is the event's own
+DEEPER = nested(MOST_BRACKETS)
+
+
+def deep(opens: str, fault: str = "", values: dict[str, str] = DEEP) -> bytes:
     """A text whose raw event is nested deeper than Python's parser goes."""
     begin, text, end = (
         encode_events(stream("RS r; SUB+ s")),
         b'"messageId":"m"',
         encode_events(stream("TE m; SUB- s; RF r")),
     )
-    members = f'"role":"assistant","subagentRunId":"s"{fault},"rawEvent":{DEEP[opens]}'
+    members = f'"role":"assistant","subagentRunId":"s"{fault},"rawEvent":{values[opens]}'
     return begin + b'data: {"type":"TEXT_MESSAGE_START",%b,%b}\n\n' % (text, members.encode()) + end
 
 
@@ -207,6 +213,18 @@ async def test_a_deep_value_is_read_in_what_the_middleware_changed(opens: str) -
     """It took all members that the middleware had written anew for null."""
     report = await check(deep(opens), ClientVersion(0, 0, 58))
     assert (report.verdict, report.helped) == (Verdict.REFUSED, True)
+
+
+@pytest.mark.parametrize("opens", DEEP)
+async def test_what_only_the_middleware_finds_too_deep_is_judged_as_a_client_reads_it(opens: str) -> None:
+    """It passes the event as it came, so that an old client is not helped."""
+    report = await check(deep(opens, values=DEEPER), None)
+    assert (report.verdict, report.events) == (Verdict.READ, 6)
+    assert told((await check(deep(opens, ',"name":3', DEEPER), None)).refused)[0] == (2, "malformed")
+    report = await check(deep(opens, values=DEEPER), ClientVersion(0, 0, 58))
+    assert (report.verdict, report.helped) == (Verdict.REFUSED, False)
+    torn = deep(opens, values={opens: DEEPER[opens][:-1]})
+    assert told((await check(torn, None)).refused)[0] == (2, "framing")
 
 
 async def test_1_0_0_bounds_a_frame() -> None:

@@ -11,7 +11,7 @@ from agui_middleware.cli import COMMANDS, cli
 from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.sdks import SDKS
-from agui_middleware.downgrades import downgrades_for, sdk_rows
+from agui_middleware.downgrades import sdk_rows
 
 STREAM = b'data: {"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}\n\ndata: {"type":"RAW","event":1}\n\n'
 TOOLS = "agui_middleware.filters.tools:allow_tools"
@@ -44,6 +44,18 @@ def test_rewrite_finds_filters_in_the_working_directory(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     given = ("rewrite", "--filter", "filters_of_a_folder:mine")
     assert invoke(*given, stream=STREAM).stdout_bytes == RAW
+
+
+def test_rewrite_takes_the_input_that_a_filter_looks_at(tmp_path: Path) -> None:
+    call = b'data: {"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm"}\n\n'
+    given = ("rewrite", "--filter", "agui_middleware.filters.tools:server_tools_private")
+    posted, broken = tmp_path / "posted.json", tmp_path / "broken.json"
+    posted.write_bytes(b'{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"confirm"}]}')
+    broken.write_bytes(b"[]")
+    assert invoke(*given, stream=call).stdout_bytes == b""
+    assert invoke(*given, "--input", str(posted), stream=call).stdout_bytes == call
+    refused = invoke(*given, "--input", str(broken), stream=call)
+    assert (refused.exit_code, "broken.json': not a JSON object" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +131,14 @@ def test_explain_says_what_another_sdk_needs() -> None:
         "\nnull-members (for this SDK)\n  Such a client rejects a null where a member may be absent.\n  Nothing" in told
     )
     assert "Event types that 0.0.58 does not know are dropped." in told
-    assert "No comment is written" not in told
-    assert "No comment is written to keep the stream alive" in invoke("explain", "ag-ui-client-uuids@0.1.0").output
+    assert "No comment reaches" not in told
+    assert "No comment reaches the client" in invoke("explain", "ag-ui-client-uuids@0.1.0").output
 
 
 def test_explain_counts_the_rows_of_an_sdk_as_its_plan_has_them() -> None:
     reader = parse_client("@tanstack/ai-client@0.33.2")
     assert isinstance(reader, Reader)
-    rows = len(sdk_rows(reader.rows)) + sum(row.rewrites for row in downgrades_for(reader.release, reader.rows))
+    rows = sum(row.filter is not None for row in sdk_rows(reader.rows)) + sum(row.rewrites for row in reader.downgrades)
     assert f": {rows} features are rewritten" in invoke("explain", "@tanstack/ai-client@0.33.2").output
 
 

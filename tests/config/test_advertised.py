@@ -115,7 +115,7 @@ def test_anything_else_is_no_release_and_counts_as_absent(value: str) -> None:
         (["1.0.0," * 16 + "0.0.58"], "1.0.0"),
     ],
 )
-def test_of_several_hops_the_oldest_counts(values: list[str], oldest: str | None) -> None:
+def test_of_several_hops_the_oldest_release_counts(values: list[str], oldest: str | None) -> None:
     """A browser behind a runtime: what either does not read stops the run."""
     assert parse_advertised(values) == (oldest and parse(oldest))
 

@@ -289,6 +289,17 @@ def test_a_root_path_of_more_segments_than_are_tried_is_hidden_without_a_catch_a
     assert decided([hidden("/agent")], "/a" * 20 + "/agent") == ELSEWHERE
 
 
+@pytest.mark.parametrize("shown", [Route(), Route(path="/{rest:path}")])
+def test_a_root_path_of_more_segments_than_are_tried_is_hidden_beside_a_catch_all(shown: Route) -> None:
+    for depth in range(1, 20):
+        match = decided([hidden("/agent"), shown], "/a" * depth + "/agent")
+        assert match is not None
+        assert match.hides
+    assert decided([hidden("/agent"), shown], "/a" * 9) == Match(1, False)
+    deep = "/a" * 20
+    assert decided([hidden("/agent"), Route(path=deep), shown], deep) == Match(1, False)  # named as it is
+
+
 # The second opinion: what the framework says has answered.
 
 

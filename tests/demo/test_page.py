@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,8 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from agui_middleware import rewrite
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta
+from agui_middleware.demo.recorded_trace import SLICE
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.server import MAX_BYTES, make_app
+from agui_middleware.demo.trace import Record, Tracer
 from agui_middleware.testing import encode_events
 from tests.clients.client import Client
 from tests.demo.browser import chromium, opened, run, served
@@ -162,7 +166,10 @@ def test_what_is_hidden_is_nowhere_in_the_chat(page: Page) -> None:
 def test_the_next_turn_shows_what_the_agent_gets_back(page: Page) -> None:
     choose(page, "0.0.58", "hidden")
     run(page)
-    posted, given = page.get_by_role("article", name="0.0.58 posts"), page.get_by_role("article", name="The agent gets")
+    posted, given = (
+        page.get_by_role("article", name="0.0.58 posts"),
+        page.get_by_role("article", name="The agent receives"),
+    )
     expect(posted).not_to_contain_text("I call the fado house.")
     expect(posted.locator("mark")).to_have_count(0)
     expect(given.locator("mark").filter(has_text="I call the fado house.")).to_contain_text("subagentRunId")
@@ -240,14 +247,14 @@ def test_a_file_is_chosen(page: Page) -> None:
     [
         (b"hello", 'no line begins with "data:"'),
         (b'{"type":"RUN_STARTED"}\n{oops', "Line 2 is no AG-UI event"),
-        (b"x" * (MAX_BYTES + 1), "more than 5 MB"),
+        (b"x" * (MAX_BYTES + 1), "larger than 5 MiB"),
         (b"", "is empty"),
     ],
 )
 def test_what_is_no_recording_is_refused_with_words(page: Page, content: bytes, said: str) -> None:
     drop(page, "run.txt", content)
     expect(page.get_by_role("alert")).to_contain_text(said)
-    expect(page.get_by_role("status")).to_have_text("Not run.")
+    expect(page.get_by_role("status")).to_have_text("Failed.")
     page.get_by_label("Sample agent").check()
     run(page)
     expect(page.get_by_role("alert")).to_be_hidden()
@@ -330,6 +337,38 @@ def test_a_run_can_be_stopped(browser: Browser) -> None:
         expect(stop).to_be_disabled()
 
 
+def test_the_progress_of_a_recording_is_shown_until_its_end(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interlock: what is read is shown while the rest waits, and that it is all read while the end waits."""
+    slice, end = threading.Event(), threading.Event()
+    take, finish = Tracer.take, Tracer.finish
+    taken = 0
+
+    async def take_behind_the_gate(self: Tracer, chunk: bytes) -> list[Record]:
+        nonlocal taken
+        taken += 1
+        assert taken == 1 or slice.wait(20)
+        return await take(self, chunk)
+
+    async def finish_behind_the_gate(self: Tracer) -> list[Record]:
+        assert end.wait(20)
+        return await finish(self)
+
+    monkeypatch.setattr(Tracer, "take", take_behind_the_gate)
+    monkeypatch.setattr(Tracer, "finish", finish_behind_the_gate)
+    progress = page.get_by_role("progressbar", name="Progress of the trace")
+    expect(progress).to_be_hidden()
+    drop(page, "long.sse", encode_events([STARTED, *text(*["word "] * 1_000), FINISHED]))
+    expect(progress).to_have_js_property("value", SLICE)
+    slice.set()
+    expect(progress).not_to_have_attribute(
+        "value", re.compile(".*")
+    )  # all is read; what is left takes as long as it takes
+    expect(progress).to_be_visible()
+    end.set()
+    expect(page.get_by_role("status")).to_contain_text("Finished.")
+    expect(progress).to_be_hidden()
+
+
 def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(page: Page) -> None:
     drop(page, "long.sse", encode_events([STARTED, *text(*["word "] * 3_000), FINISHED]))
     expect(page.locator("#rows tr").first).to_be_visible()
@@ -342,7 +381,7 @@ def test_a_run_that_is_begun_anew_shows_nothing_of_the_one_before(page: Page) ->
 def test_a_server_that_has_gone_is_told(browser: Browser) -> None:
     with served(make_app()) as url, opened(browser, url) as page:
         page.route("**/trace*", lambda route: route.abort())
-        run(page, "Not run.")
+        run(page, "Failed.")
         expect(page.get_by_role("alert")).to_have_text("The demo's server cannot be reached. Is it still running?")
 
 
@@ -438,7 +477,7 @@ def test_no_width_scrolls_sideways(browser: Browser, url: str, width: int) -> No
             .map((e) => e.scrollWidth > e.clientWidth)"""
         page.get_by_label("Recording").check()
         assert page.evaluate(wide) == [False, False]
-        run(page, "Not run.")
+        run(page, "Failed.")
         page.get_by_label("Sample agent").check()
         run(page)
         assert page.evaluate(wide) == [False, False]
@@ -482,7 +521,7 @@ def test_text_has_contrast(browser: Browser, url: str, scheme: str) -> None:
         paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         page.get_by_label("Recording").check()
         paste(page, b"hello")
-        run(page, "Not run.")
+        run(page, "Failed.")
         found += page.evaluate(CONTRASTS)
     assert (sum(map(int, paper.removeprefix("rgb(").removesuffix(")").split(", "))) < 200) is (scheme == "dark")
     assert len(found) > 300

@@ -68,6 +68,11 @@ async def test_the_sample_is_traced() -> None:
     assert "losses" in end
 
 
+async def test_a_trace_logs_no_warning_about_an_unnamed_stream(caplog: pytest.LogCaptureFixture) -> None:
+    await trace(encode_events([{"type": "RAW", "event": 1}]))
+    assert caplog.records == []
+
+
 async def test_a_recording_is_traced() -> None:
     event = {"type": "RAW", "event": 2**60}
     assert [record["input"] for record in records(await trace(encode_events([event]))) if "input" in record] == [
@@ -79,7 +84,7 @@ async def test_a_recording_is_traced() -> None:
     ("recording", "query", "said"),
     [
         (b"hello", b"", "no stream of AG-UI events"),
-        (b"x" * (MAX_BYTES + 1), b"", "more than 5 MB"),
+        (b"x" * (MAX_BYTES + 1), b"", "larger than 5 MiB"),
         (b"", b"client=0.0.58", "is empty"),
         (None, b"client=0.0.1", "client is one of current, 1.0.0, 0.0.59"),
         (None, b"visibility=no", "visibility is one of auto, attributed, inline, hidden"),

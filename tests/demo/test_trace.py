@@ -142,7 +142,7 @@ def test_a_subagent_is_dropped_and_its_text_loses_its_tag() -> None:
     assert fates(records)[1:3] == [(2, "dropped", ["subagents"]), (3, "changed", ["subagents"])]
     reason = records[0]["reasons"]["subagents"]
     assert (reason["since"], "rejects SUBAGENT_STARTED" in reason["why"]) == ("0.0.59", True)
-    assert [loss["shape"] for loss in records[-1]["losses"]] == ["subagents"]
+    assert [loss["feature"] for loss in records[-1]["losses"]] == ["subagents"]
 
 
 @pytest.mark.parametrize("client", ["0.0.58", "1.0.0", "current"])
@@ -238,7 +238,7 @@ def test_a_type_is_rejected_at_once() -> None:
     ]
 
 
-def test_a_shape_is_rejected_where_it_stands() -> None:
+def test_a_malformed_event_is_rejected_at_its_place() -> None:
     events = [STARTED, *text("a", "x", ""), *text("b", ""), FINISHED]
     told = rejection(encode_events(events), "0.0.49")
     assert (told["n"], told["type"], told["since"]) == (4, "TEXT_MESSAGE_CONTENT", "0.0.50")

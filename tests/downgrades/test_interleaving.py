@@ -3,8 +3,9 @@
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.downgrades.interleaving import without_interleaving
+from agui_middleware.downgrades.interleaving import Snapshot, without_interleaving
 from agui_middleware.filters.composition import Composition
+from agui_middleware.protocol.budget import Budget, Index, size_of
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.stream.chain import Chain
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
@@ -245,13 +246,16 @@ async def held(limit: int, *events: Json) -> tuple[list[Json], Exception | None]
 
 
 def size(*events: Json) -> int:
-    return sum(len(Event(**event).raw) for event in events)
+    return sum(len(Event(**event).raw) + 100 for event in events)
+
+
+ENTITY = size_of(("messageId", "n"))
 
 
 async def test_no_more_waits_than_allowed() -> None:
     """The client is not left with an open text, inside of which it would not read the error."""
     waiting = [start("n"), content("n", "a"), STATE]
-    out, failure = await held(size(*waiting) - 1, STARTED, start("m"), *waiting, CUSTOM)
+    out, failure = await held(size(*waiting) + ENTITY - 1, STARTED, start("m"), *waiting, CUSTOM)
     assert isinstance(failure, EventTooLarge)
     assert out[:3] == [STARTED, start("m"), end("m")]
     assert [(event["type"], event["code"]) for event in out[3:]] == [("RUN_ERROR", "AGUI_EVENT_TOO_LARGE")]
@@ -260,7 +264,7 @@ async def test_no_more_waits_than_allowed() -> None:
 async def test_what_has_left_makes_room() -> None:
     waiting = [start("n"), content("n", "a"), end("n"), STATE, snapshot(message("m", ""))]
     events = [start("m"), *waiting, content("m", "b"), end("m")]
-    out, failure = await held(size(*waiting, content("m", "b")), *events * 3)
+    out, failure = await held(size(*waiting, content("m", "b")) + 2 * ENTITY, *events * 3)
     assert failure is None
     assert len(out) == len(events) * 3
 
@@ -275,5 +279,15 @@ async def test_what_a_waiting_snapshot_is_told_counts() -> None:
 
 async def test_an_ended_text_that_goes_on_frees_its_end() -> None:
     text = [start("n"), end("n")]
-    _, failure = await held(size(*text, start("n")), *[start("m"), *text * 3, end("m")] * 5)
+    _, failure = await held(size(*text, start("n")) + ENTITY, *[start("m"), *text * 3, end("m")] * 5)
     assert failure is None
+
+
+def test_a_waiting_snapshot_is_asked_for_its_messages_once() -> None:
+    """Whatever stands among them."""
+    budget = Budget()
+    messages = [{"role": "user"}, "no message", message("n", ""), message("o", "")]
+    shown = Snapshot(Event(type="MESSAGES_SNAPSHOT", messages=messages), 0, Index(budget))
+    assert [shown.restates(id) for id in "nom"] == [True, True, False]
+    assert budget.held == size_of("n") + size_of("o")
+    assert not Snapshot(Event(type="MESSAGES_SNAPSHOT", messages=1), 0, Index(budget)).restates("n")

@@ -51,7 +51,7 @@ def test_a_loss_says_what_for_whom_why_and_since_when_it_is_kept(
 
 def test_what_is_held_back_is_bounded_for_all_filters_together() -> None:
     event = Event(type="X", text="x" * 20)
-    size = len(event.raw)
+    size = len(event.raw) + 100
     context = Context(max_event_bytes=2 * size)
     context.hold(event)
     context.hold(event)

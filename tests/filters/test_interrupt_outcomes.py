@@ -103,14 +103,14 @@ async def test_runs_of_one_stream_have_interrupts_of_their_own() -> None:
 
 
 async def test_what_is_held_counts() -> None:
-    context = Context(max_event_bytes=200)
+    context = Context(max_event_bytes=400)
     events = [Event(**event) for event in (STARTED, custom("x" * 100), custom("x" * 100))]
     with pytest.raises(EventTooLarge):
         [event async for event in interrupts_as_outcome(async_iterator(events), context)]
 
 
 async def test_what_is_let_out_counts_no_longer() -> None:
-    context = Context(max_event_bytes=200)
+    context = Context(max_event_bytes=400)
     events = [Event(**event) for event in (custom("x" * 100), FINISHED, custom("x" * 100), FINISHED)]
     assert len([event async for event in interrupts_as_outcome(async_iterator(events), context)]) == 2
 

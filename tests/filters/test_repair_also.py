@@ -133,3 +133,15 @@ def test_valid_runs_keep_their_bytes(events: list[Json]) -> None:
 def test_faults_are_chosen_by_name(faults: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         repair_also(faults)
+
+
+def test_an_id_of_a_kilobyte_is_not_repeated_in_chunks() -> None:
+    filter = repair_also(["chunk-inside"])
+    for size, failed in ((1024, False), (1025, True)):
+        id = "m" * size
+        events = [
+            {"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"},
+            {"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"},  # which the client refuses
+            {"type": "TEXT_MESSAGE_CHUNK", "delta": "a"},
+        ]
+        assert (b"AGUI_EVENT_TOO_LARGE" in rewrite(encode_events(events), filters=[filter])) is failed

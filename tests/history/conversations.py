@@ -21,12 +21,12 @@ from pydantic import ValidationError
 
 from agui_middleware import ClientVersion, rewrite
 from agui_middleware.downgrades import Difference
-from agui_middleware.history.upgrade import upgrade
 from tests.clients.client import RELEASES, Client, Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, cases
 from tests.downgrades.projections import End, projected
 from tests.downgrades.proof import declared
+from tests.history.bodies import upgrade
 from tests.notation import stream as events
 from tests.strategies import Json, plain
 
@@ -74,14 +74,22 @@ class Posted:
     @cached_property
     def is_as_declared(self) -> bool:
         """Whether the upgraded history is that of 1.0.0, up to the differences that an upgrade cannot take back."""
+        return self._is_as_declared()
+
+    @cached_property
+    def differs_in_reasoning_alone(self) -> bool:
+        """Whether the upgraded history is as declared but for its reasoning, and where that stands."""
+        return self._is_as_declared(but_for="reasoning")
+
+    def _is_as_declared(self, but_for: str = "") -> bool:
         differences = [difference for difference in declared(self.release) if difference not in REVERSED]
         if Difference.OTHER_HOLDERS in differences:
             differences.append(Difference.RESULTS_LAST)  # a result goes with its call
-        return self.after == self.original or self._ends(differences)
+        return self.after == self.original or self._ends(differences, but_for)
 
-    def _ends(self, differences: Sequence[Difference]) -> bool:
+    def _ends(self, differences: Sequence[Difference], but_for: str) -> bool:
         ours, theirs = (
-            projected(End(_messages(body), json.loads(body)["state"], original), differences, self.case)
+            projected(End(_without(body, but_for), json.loads(body)["state"], original), differences, self.case)
             for body, original in ((self.upgraded, False), (self.expected, True))
         )
         ends = [Outcome(True, None, end.messages, end.state, None, None, []) for end in (ours, theirs)]
@@ -120,6 +128,10 @@ def _next(end: Outcome, stream: bytes, turn: int) -> Run:
 def _messages(body: str) -> list[Json]:
     messages: list[Json] = json.loads(body)["messages"]
     return messages
+
+
+def _without(body: str, role: str) -> list[Json]:
+    return [message for message in _messages(body) if message["role"] != role]
 
 
 def refusal(body: str) -> str | None:
@@ -177,7 +189,7 @@ def _kind(mime_type: str | None) -> str | None:
 
 
 def _replaces_reasoning(posted: Posted) -> bool:
-    return Difference.OTHER_REASONING in declared(posted.release)
+    return Difference.OTHER_REASONING in declared(posted.release) and posted.differs_in_reasoning_alone
 
 
 _REASONS = {

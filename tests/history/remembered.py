@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 from agui_middleware import ClientVersion, Event, Filter, rewrite
@@ -22,12 +22,12 @@ from agui_middleware.filters.tools import allow_tools
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
-from agui_middleware.history.upgrade import upgrade
 from agui_middleware.protocol import posted as protocol
 from tests.clients.client import RELEASES, Client, Outcome, Run
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case, cases
 from tests.downgrades.proof import prepare
+from tests.history.bodies import upgrade
 from tests.history.conversations import astray, doubled, doubled_calls
 from tests.notation import stream as events
 from tests.strategies import Json, plain
@@ -124,7 +124,10 @@ class Turn:
     edit: Edit
     number: int
     body: bytes
+    given: bytes
+    """What the agent gets."""
     kept: Kept | None
+    """The record by which that was restored."""
     expected: bytes
     runs: tuple[Case, ...] = ()
     """The runs so far."""
@@ -132,10 +135,6 @@ class Turn:
 
     def __str__(self) -> str:
         return f"{self.case.name}, {self.route.name}, {self.edit.__name__}, turn {self.number}, {self.release}"
-
-    @cached_property
-    def given(self) -> bytes:
-        return given(self.body, self.kept, ClientVersion.parse(self.release)).raw
 
     @cached_property
     def posted(self) -> list[Json]:
@@ -231,46 +230,89 @@ def _event(frame: bytes) -> Event | None:
     return Event.parse(frame[6:-2])
 
 
-def converse(client: Client, reference: Client, chosen: Sequence[Case], route: Route, edit: Edit) -> Iterator[Turn]:
+class Exchange(NamedTuple):
+    """One request and its response."""
+
+    end: Outcome
+    given: bytes
+    """The body that the agent got."""
+    kept: Kept | None
+    """The record by which it was restored."""
+
+
+class Server(Protocol):
+    """What stands between a client and the agents of several conversations."""
+
+    def answer(self, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Exchange]:
+        """Have the client post what it holds in each of them, and read the stream that its agent answers with."""
+        ...
+
+
+class InProcess:
+    """No HTTP, and no store: a `Memory` a conversation."""
+
+    def __init__(self, client: Client, route: Route, size: int) -> None:
+        self._client = client
+        self._version = ClientVersion.parse(client.release)
+        self._memories = [Memory(self._version, route) for _ in range(size)]
+
+    def answer(self, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Exchange]:
+        """See `Server`."""
+        rewritten = [memory.rewrite(stream) for memory, stream in zip(self._memories, streams, strict=True)]
+        ends = post(self._client, rewritten, held, states)
+        return [self._exchange(memory, end) for memory, end in zip(self._memories, ends, strict=True)]
+
+    def _exchange(self, memory: Memory, end: Outcome) -> Exchange:
+        body, kept = end.posted.encode(), memory.kept
+        memory.remember(body)
+        return Exchange(end, given(body, kept, self._version).raw, kept)
+
+
+def converse(
+    client: Client,
+    reference: Client,
+    chosen: Sequence[Case],
+    route: Route,
+    edit: Edit,
+    server: Server | None = None,
+) -> Iterator[Turn]:
     """Conversations of three turns: each case is the first run of one, and the next case its second."""
+    server = server or InProcess(client, route, len(chosen))
     following = [*chosen[1:], *chosen[:1]]
     turns: dict[int, Turn] = {}
-    version = ClientVersion.parse(client.release)
-    memories = [Memory(version, route) for _ in chosen]
     streams = [[case.run.stream for case in chosen], [case.run.stream for case in following], [EMPTY_RUN] * len(chosen)]
     held: list[list[Json]] = [[*map(dict, case.run.messages), _typed(1)] for case in chosen]
     theirs = list(held)
     states: list[Any] = [case.run.state for case in chosen]
     other_states = list(states)
     for number, originals in enumerate(streams, 1):
-        rewritten = [memory.rewrite(stream) for memory, stream in zip(memories, originals, strict=True)]
-        ends = _run(client, rewritten, held, states)
-        others = _run(reference, originals, theirs, other_states)
-        for place, (memory, end, other) in enumerate(zip(memories, ends, others, strict=True)):
-            body = end.posted.encode()
+        exchanges = server.answer(originals, held, states)
+        others = post(reference, originals, theirs, other_states)
+        for place, (exchange, other) in enumerate(zip(exchanges, others, strict=True)):
             if number > 1:
-                runs = (chosen[place], following[place])[: number - 1]
                 turns[place] = Turn(
                     client.release,
                     chosen[place],
                     route,
                     edit,
                     number,
-                    body,
-                    memory.kept,
+                    exchange.end.posted.encode(),
+                    exchange.given,
+                    exchange.kept,
                     other.posted.encode(),
-                    runs,
+                    (chosen[place], following[place])[: number - 1],
                     turns.get(place),
                 )
                 yield turns[place]
-            memory.remember(body)
+        ends = [exchange.end for exchange in exchanges]
         lists = [(end.messages, other.messages) for end, other in zip(ends, others, strict=True)]
         held = [edit(ours, other, number + 1) for ours, other in lists]
         theirs = [edit(other, ours, number + 1) for ours, other in lists]
         states, other_states = [end.state for end in ends], [end.state for end in others]
 
 
-def _run(client: Client, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Outcome]:
+def post(client: Client, streams: Sequence[bytes], held: Sequence[list[Json]], states: Sequence[Any]) -> list[Outcome]:
+    """Have a client post what it holds, and read the streams."""
     runs = [
         Run(stream, messages=messages, state=state)
         for stream, messages, state in zip(streams, held, states, strict=True)
@@ -348,6 +390,15 @@ def _leaves_orphans(turn: Turn) -> bool:
     return turn.edit is delete and bool(_results(turn.original) - _results(turn.after) - _calls(turn.original))
 
 
+def _holds_calls_elsewhere(turn: Turn) -> bool:
+    return turn.edit is delete and bool(_calls(turn.after) - _calls(turn.original))
+
+
+def _loses_an_orphan(turn: Turn) -> bool:
+    lost = [message for message in turn.original if message["role"] == "tool" and message not in turn.after]
+    return turn.release == "0.0.30" and any(result["toolCallId"] not in _calls(turn.original) for result in lost)
+
+
 def _answers_more(turn: Turn) -> bool:
     return turn.edit is delete and bool(_results(turn.after) - _results(turn.original))
 
@@ -385,25 +436,35 @@ REASONS: dict[str, Callable[[Turn], bool]] = {
     "an agent uses the id of a call again": lambda turn: bool(doubled_calls(turn.posted)) or _uses_calls_again(turn),
     "nothing that the record knows is posted": _is_unknown,
     "a result goes with its call, which the user has deleted": _leaves_orphans,
+    "a deleted message does not take along a call that the client holds in another one": _holds_calls_elsewhere,
+    "0.0.30 drops a result behind which no message changes, and a result without its call does not come back": (
+        _loses_an_orphan
+    ),
     "a result that came last comes back with its call, though the user has deleted it": _answers_more,
     "1.0.0 strips members that it does not know": _keeps_unknown_members,
 }
 
 
+def report(name: str, turns: Iterator[Turn]) -> None:
+    """Print a line: how many histories are as from 1.0.0, posted and restored, and why others are not."""
+    shown: Counter[str] = Counter()
+    for turn in turns:
+        shown["all"] += 1
+        shown["posted"] += turn.posted == turn.original
+        shown["restored"] += turn.is_as_1_0_0
+        if not turn.is_as_1_0_0 and (why := reason(turn)) is None:
+            print(f"  no reason: {turn}")
+        elif not turn.is_as_1_0_0:
+            shown[str(why)] += 1
+    counts = f"{shown.pop('posted')} -> {shown.pop('restored')} of {shown.pop('all')} as from 1.0.0"
+    print(f"{name}: {counts}; {dict(shown)}", flush=True)
+
+
 def _report(release: str, chosen: Sequence[Case]) -> None:
     with Client(release) as client, Client(REFERENCE) as reference:
         for route, edit in ((route, edit) for route in ROUTES for edit in EDITS):
-            shown: Counter[str] = Counter()
-            for turn in converse(client, reference, chosen, route, edit):
-                shown["all"] += 1
-                shown["posted"] += turn.posted == turn.original
-                shown["restored"] += turn.is_as_1_0_0
-                if not turn.is_as_1_0_0 and (why := reason(turn)) is None:
-                    print(f"  no reason: {turn}")
-                elif not turn.is_as_1_0_0:
-                    shown[str(why)] += 1
-            counts = f"{shown.pop('posted')} -> {shown.pop('restored')} of {shown.pop('all')} as from 1.0.0"
-            print(f"{release}, {route.name}, {edit.__name__}: {counts}; {dict(shown)}", flush=True)
+            name = f"{release}, {route.name}, {edit.__name__}"
+            report(name, converse(client, reference, chosen, route, edit))
 
 
 if __name__ == "__main__":

@@ -348,3 +348,11 @@ def test_ids_of_a_restored_thread() -> None:
     assert both.kept is not None
     after = restore(read(user("u2")), both.kept, None).posted
     assert [head.id for head, _ in after.messages] == ["u1", "m", "u2"]
+
+
+def test_tokens_that_pass_unchanged_need_not_be_taken() -> None:
+    """From the second one on: the first shows that both sides have the text."""
+    both = Both()
+    for event in events("RS r; TS m; TC m a; TC m b; TC m c; TE m; RF r"):
+        both.capture.passed(event)
+    assert both.capture.finish() is None

@@ -8,10 +8,10 @@ from contextlib import suppress
 import pytest
 
 from agui_middleware import ClientVersion
-from agui_middleware.history.upgrade import upgrade
 from tests.clients.client import Client
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import cases
+from tests.history.bodies import upgrade
 from tests.history.conversations import (
     Bodies,
     Posted,

@@ -115,7 +115,7 @@ def test_what_came_back_comes_back_in_later_turns_too() -> None:
     thread.held.append(user("u2"))
     thread.run(ANSWER.replace("1", "2"))
     assert ids(thread.ask("u3")) == ["u1", "r1", "a1", "u2", "r2", "a2", "u3"]
-    assert thread.restored().messages == ("r1", "r2")
+    assert thread.restoration().messages == ("r1", "r2")
 
 
 # What the user does
@@ -296,7 +296,7 @@ def test_what_a_filter_has_added_does_not_reach_the_agent_unless_it_is_edited() 
     thread.run("RS r; TS a; TC a x; TE a; RF r")
     assert ids(thread.held) == ["u1", "notice", "a"]
     assert ids(thread.ask()) == ["u1", "a", "u2"]
-    assert thread.restored().removed == 1
+    assert thread.restoration().removed == 1
     thread.held[1]["content"] = "edited"
     assert ids(thread.given()) == ["u1", "notice", "a", "u2"]
 
@@ -413,11 +413,9 @@ def test_counts_of_what_was_put_back() -> None:
     thread = Thread("0.0.28")
     thread.run("RS r; TS m @s; TC m a; TE m; TS n; TC n a; TE n; KS c m; KE c; KR c t; RF r")
     thread.held.append(user("u2"))
-    restored = thread.restored()
-    assert (restored.messages, restored.results, restored.members, restored.calls) == (("t",), 1, 1, 1)
-    assert restored.posted is not None
-    unchanged = thread.restored(kept=Kept())
-    assert (unchanged.messages, unchanged.members, unchanged.calls, unchanged.removed) == ((), 0, 0, 0)
+    restored = thread.restoration()
+    assert (restored.messages, restored.members, restored.calls) == (("t",), 1, 1)
+    assert thread.restored(kept=Kept()).restoration is None
 
 
 @pytest.mark.parametrize("release", ["0.0.28", "0.0.36", "0.0.44", "0.0.51", "0.0.54", "0.0.58", "1.0.0"])
@@ -428,3 +426,58 @@ def test_restoring_again_changes_nothing(release: str, route: Route) -> None:
     given = thread.ask()
     thread.held = given
     assert json.dumps(thread.given()) == json.dumps(given)
+
+
+def test_a_result_that_was_deleted_in_an_earlier_turn_stays_deleted() -> None:
+    """Found by `test_a_turn_in_which_nothing_is_said_changes_nothing`: it came back a turn later."""
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; SNAP u1:user t:tool=c m+c; TS n @s; TC n b; TE n; RF r")
+    thread.drop("t")
+    assert "t" not in ids(thread.ask())
+    thread.run("RS r; RF r")
+    assert "t" not in ids(thread.ask("u3"))
+
+
+def test_a_call_of_an_earlier_message_of_an_id_does_not_come_back_into_a_later_one() -> None:
+    """The agent has cleared the conversation, and a developer's message has the id of the one that held the call."""
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; KS c m @s; KE c; TS n @s; TC n x; TE n; RF r")
+    thread.held = [user("u2")]
+    thread.run('RS r; SNAP; TS m role="developer" @s; TC m y; TE m; TS a; TC a z; TE a; RF r')
+    given = thread.ask("u3")
+    assert "toolCalls" not in of(given, "m")
+
+
+def test_a_result_that_0_0_30_keeps_to_itself_comes_back() -> None:
+    """It takes the result, but its application gets it only once another event changes a message."""
+    thread = Thread("0.0.30")
+    thread.run("RS r; TS m; TC m a; TE m; KS c; KE c; KR c t; CUSTOM x value=1; RF r")
+    thread.drop("t")  # so far as the application knows, there is none
+    assert ids(thread.ask()) == ["u1", "m", "c", "t", "u2"]
+
+
+def test_a_call_comes_back_into_a_message_that_the_client_holds_in_another_role() -> None:
+    """The route drops the call that has made the message an assistant's, so that the text makes it a system's."""
+    thread = Thread("1.0.0", NO_TOOLS)
+    thread.run('RS r; KS c; KE c; TS c role="system"; TC c a; TE c; RF r')
+    assert of(thread.held, "c")["role"] == "system"
+    given = thread.ask()
+    assert of(given, "c")["role"] == "assistant"
+    assert calls_of(given) == {"c": ["c"]}
+
+
+def test_a_call_of_an_earlier_message_does_not_come_back_into_one_that_is_shown() -> None:
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; KS c m @s; KE c; TS n @s; TC n x; TE n; RF r")
+    thread.held = [user("u2")]
+    thread.run('RS r; SNAP; TS m role="developer"; TC m y; TE m; TS a; TC a z; TE a; RF r')
+    assert "toolCalls" not in of(thread.ask("u3"), "m")
+
+
+def test_a_result_of_an_earlier_call_does_not_come_back_with_a_later_one_of_its_id() -> None:
+    """Agents count from one in each run. The first question, and all that followed, is no longer posted."""
+    thread = Thread("1.0.0", HIDDEN)
+    thread.run("RS r; KS c @s; KE c; KR c t @s; RF r")
+    thread.held = [user("u2")]
+    thread.run("RS r; KS c @s; KE c; TS a; TC a x; TE a; RF r")
+    assert ids(thread.ask("u3")) == ["u2", "c", "a", "u3"]

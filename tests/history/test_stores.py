@@ -123,6 +123,14 @@ async def test_memory_is_bounded_and_drops_what_was_not_used_longest() -> None:
     assert store._size == 0
 
 
+async def test_memory_counts_all_of_a_value() -> None:
+    """The ids that subagents own are lists, and may be a quarter of a record."""
+    store = MemoryStore(100_000)
+    for key in "abc":
+        await store.put(key, {"record": "", "owned": [["message", "x" * 1000]] * 40})
+    assert [key for key in "abc" if await store.get(key) is not None] == ["b", "c"]
+
+
 async def test_the_file_is_for_its_owner_only_and_made_again_where_it_was_deleted(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     store = SQLiteStore(path)

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_middleware import ClientVersion
-from agui_middleware.downgrades import DOWNGRADES
-from agui_middleware.history.upgrade import ORDER, upgrade, upgrades_for
+from agui_middleware.downgrades import DOWNGRADES, SDK_ROWS
+from agui_middleware.history.upgrade import ORDER, upgrades_for
 from agui_middleware.protocol.releases import RELEASES
+from tests.history.bodies import upgrade
 
 Json = dict[str, Any]
 OLDEST, BEFORE_MEDIA, BEFORE_ORDER, LAST_OLD = "0.0.36", "0.0.48", "0.0.54", "0.0.59"
@@ -50,7 +51,7 @@ def result(id: str, call: str, content: str = "ok") -> Json:
 
 
 def test_every_upgrade_of_the_table_has_its_place_in_the_order() -> None:
-    assert {row.upgrade for row in DOWNGRADES} - {None} == set(ORDER)
+    assert ({row.upgrade for row in DOWNGRADES} | {row.upgrade for row in SDK_ROWS}) - {None} == set(ORDER)
 
 
 def test_every_release_before_one_that_reads_everything_gets_upgrades() -> None:
@@ -449,3 +450,21 @@ def _calls(messages: list[Json]) -> set[str]:
 def _empty(messages: list[Json]) -> set[str]:
     """The messages that are there for their calls alone."""
     return {message["id"] for message in messages if not message.get("content")}
+
+
+def test_a_file_name_with_half_a_character_stays_whole() -> None:
+    part = b'{"type":"binary","mimeType":"image/png","url":"http://x","filename":"\\ud83d"}'
+    body = posted(user("u", "PART")).replace(b'"PART"', b"[%b]" % part)
+    [message] = json.loads(upgrade(body, ClientVersion(0, 0, 59)))["messages"]
+    source = {"type": "url", "value": "http://x", "mimeType": "image/png"}
+    assert message["content"] == [{"type": "image", "source": source, "metadata": {"filename": "\ud83d"}}]
+
+
+def test_a_result_behind_a_tool_message_that_has_its_call_stays() -> None:
+    holder = result("t", "x") | {"toolCalls": [call("c")]}
+    assert upgraded("0.0.53", user("u"), holder, result("r", "c"), result("s", "y")) == [
+        user("u"),
+        holder,
+        result("r", "c"),
+        result("s", "y"),
+    ]

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agui_middleware import ClientVersion, Event
+from agui_middleware import ClientVersion, Event, Restoration
 from agui_middleware.history.merge import Restored, restore
 from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import Kept
@@ -39,7 +39,16 @@ class Thread:
             if line.startswith(b"data: "):
                 conversation.take(Event.parse(line[6:]))
         held = [json.loads(bytes(raw)) for _, raw in conversation.messages()]
-        self.held = [message for message in held if message["role"] != "activity"]
+        before = [message.get("content") for message in self.held]
+        self.held = [self._as_held(message, before) for message in held if message["role"] != "activity"]
+
+    def _as_held(self, message: Json, posted: list[Any]) -> Json:
+        """The message without the members of content parts that the release strips, unless it has posted them."""
+        content = message.get("content")
+        if reading_of(self.client).part_members or not isinstance(content, list) or content in posted:
+            return message
+        kept = [{name: part[name] for name in part if name not in _stripped(part)} for part in content]
+        return message | {"content": kept}
 
     def ask(self, id: str = "u2") -> list[Json]:
         """Have the user type a question, and return what the agent gets."""
@@ -55,9 +64,19 @@ class Thread:
         version = self.client if client is None else ClientVersion.parse(client)
         return restore(read(posted(self.held), version), kept or self.memory.kept or Kept(), version)
 
+    def restoration(self) -> Restoration:
+        """What is put back into what is held."""
+        restoration = self.restored().restoration
+        assert restoration is not None
+        return restoration
+
     def drop(self, id: str) -> None:
         """Have the user delete a message."""
         self.held = [message for message in self.held if message["id"] != id]
+
+
+def _stripped(part: Json) -> tuple[str, ...]:
+    return () if part["type"] == "binary" else ("id", "metadata") if part["type"] == "text" else ("id",)
 
 
 def posted(messages: list[Json]) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agui_middleware.protocol import json_scan
 
-DEEP = b"[" * 10_000 + b"]" * 10_000
+DEEP = b"[" * 8_000 + b"]" * 8_000
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

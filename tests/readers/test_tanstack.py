@@ -3,6 +3,7 @@
 `npm ci --prefix tests/readers/tanstack` installs the releases.
 """
 
+import asyncio
 import base64
 import json
 import subprocess
@@ -11,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ag_ui.core import RunAgentInput
 
 from agui_middleware import rewrite
+from agui_middleware.config.named_clients import parse_client
 from tests.clients.fixtures import unavailable
+from tests.history.bodies import upgrade
+from tests.history.conversations import astray
 from tests.readers.decoding import Reading
-from tests.readers.test_decoders import expected, messy
+from tests.readers.drawn import expected, messy
+from tests.readers.live.served import Served
 from tests.strategies import Json, batch, plain
 
 HERE = Path(__file__).parent / "tanstack"
@@ -23,7 +29,7 @@ RELEASES = [name.removeprefix("tanstack-") for name in json.loads((HERE / "packa
 
 ANSWER: list[Json] = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"},
-    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "", "delta": "bye"},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "second", "delta": "bye"},
     {"type": "RUN_FINISHED", "threadId": "t", "runId": "r2"},
 ]
 
@@ -36,6 +42,18 @@ def drawn() -> list[list[Json]]:
     """Runs that end well, with nothing that replaces their messages in the end."""
     unlike = ("RUN_ERROR", "MESSAGES_SNAPSHOT")
     return [run for run in batch(messy(), 80) if not any(event["type"] in unlike for event in run)]
+
+
+@cache
+def two_turns(release: str) -> list[tuple[list[Json], Any]]:
+    """Runs, and the end of each conversation that goes on with an answer."""
+    runs, answer = uninterrupted(), served(release, ANSWER)
+    return list(zip(runs, converse(release, [[served(release, run), answer] for run in runs]), strict=True))
+
+
+def uninterrupted() -> list[list[Json]]:
+    """Those behind which the user may say something: 0.23.2 and newer refuse that while an interrupt waits."""
+    return [run for run in drawn() if (run[-1].get("outcome") or {}).get("type") != "interrupt"]
 
 
 def converse(release: str, conversations: list[list[bytes]]) -> list[Any]:
@@ -82,14 +100,95 @@ def test_everything_of_a_generated_run_arrives(release: str) -> None:
             assert got.results.keys() == wanted.results.keys(), events
 
 
+RUN: Json = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+DONE: Json = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+CALL: list[Json] = [
+    {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+    {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"},
+    {"type": "TOOL_CALL_END", "toolCallId": "c"},
+]
+
+
+def text(*deltas: str) -> list[Json]:
+    of_m: Json = {"messageId": "m"}
+    contents = [{"type": "TEXT_MESSAGE_CONTENT", "delta": delta} | of_m for delta in deltas]
+    return [{"type": "TEXT_MESSAGE_START", "role": "assistant"} | of_m, *contents, {"type": "TEXT_MESSAGE_END"} | of_m]
+
+
+BEFORE_A_TEXT = {
+    "call, text": [*CALL, *text("x", "y")],
+    "call inside a text that has said nothing": [text()[0], *CALL, *text("x", "y")[1:]],
+    "call of a text that has said nothing": [
+        text()[0],
+        CALL[0] | {"parentMessageId": "m"},
+        *CALL[1:],
+        *text("x", "y")[1:],
+    ],
+    "call, text that goes on after its end": [*CALL, *text("x", "y"), *text("z")],
+}
+
+
+@each_release
+@pytest.mark.parametrize("name", BEFORE_A_TEXT)
+def test_a_text_behind_a_call_keeps_its_beginning(release: str, name: str) -> None:
+    """0.26.0 loses the first piece of each, older ones all of the last but what comes after its end."""
+    events = [RUN, *BEFORE_A_TEXT[name], DONE]
+    [end] = converse(release, [[served(release, events)]])
+    wanted, got = expected(events), received(end["messages"])
+    assert got.texts["m"] == wanted.texts["m"]
+    assert got.calls == wanted.calls
+
+
 @each_release
 def test_a_second_turn_is_read_and_posts_the_first(release: str) -> None:
     """From 0.10 on a request holds the conversation as RunAgentInput; before, as TanStack's own messages."""
-    runs = drawn()[:10]
-    second = served(release, [event | {"messageId": "second"} if "messageId" in event else event for event in ANSWER])
-    ends = converse(release, [[served(release, events), second] for events in runs])
-    for events, end in zip(runs, ends, strict=True):
+    for events, end in two_turns(release):
         assert end["error"] is None, events
         assert received(end["messages"]).texts["second"] == "bye", events
         posted = [message["id"] for message in end["posted"][-1]["messages"]]
         assert {id for id, text in expected(events).texts.items() if text} <= set(posted), events
+        takes(given(release, end["posted"][-1]), expected(events), release)
+
+
+@each_release
+def test_with_a_store_a_second_turn_brings_back_whose_each_message_is(release: str) -> None:
+    """And no call or result twice, though TanStack posts results under ids of its own."""
+    for events, end in two_turns(release):
+        agent = Served([events, ANSWER], history="memory://")
+        asyncio.run(agent.post(f"@tanstack/ai-client@{release}", end["posted"][0], end["posted"][-1]))
+        body, wanted = agent.given[-1], expected(events)
+        RunAgentInput.model_validate(body, by_alias=True, by_name=False)
+        takes(body, wanted, release)
+        messages = {message["id"]: message for message in body["messages"]}
+        assert len(messages) == len(body["messages"]), events
+        for id, owner in owners(events).items():
+            assert messages[id].get("subagentRunId") == owner, events
+
+
+def owners(events: list[Json]) -> dict[str, str | None]:
+    """Whose each text is that says something, by its first event."""
+    texts, first = expected(events).texts, dict[str, str | None]()
+    for event in events:
+        if event["type"].startswith("TEXT_MESSAGE_") and texts.get(id := event.get("messageId", "")):
+            first.setdefault(id, event.get("subagentRunId"))
+    return first
+
+
+def given(release: str, posted: Json) -> Json:
+    """A body that the client has posted, as the endpoint gets it: what a server of today takes."""
+    after = upgrade(json.dumps(posted).encode(), parse_client(f"@tanstack/ai-client@{release}"))
+    body: Json = json.loads(after)
+    RunAgentInput.model_validate(body, by_alias=True, by_name=False)
+    return body
+
+
+def takes(body: Json, wanted: Reading, release: str) -> None:
+    """Every call is there with its result behind it, and no member but the protocol's beside the messages."""
+    assert not body.keys() & {"data", "parts"}
+    messages = body["messages"]
+    calls = [call["id"] for message in messages for call in message.get("toolCalls", ())]
+    assert sorted(calls) == sorted(wanted.calls)
+    results = {message["toolCallId"] for message in messages if message["role"] == "tool"}
+    if release != "0.7.9":  # which ignores them
+        assert results == wanted.results.keys()
+    assert astray(messages) == []

@@ -1,7 +1,8 @@
 """Many streams at once, with random cuts, stalls and leaves: `python -m tests.robustness.soak --streams 1000 --seconds 60`.
 
 Every stream that was read to its end equals its reference, one that was left is a beginning of it, and when all are over
-the memory is what it was. Everything happens in one process, without sockets: what a server adds is `test_servers.py`'s.
+the memory is what it was after a tenth of the time. One in ten is a stream of `hungry.py` under a small `max_event_bytes`.
+Everything happens in one process, without sockets: what a server adds is `test_servers.py`'s.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import random
 import tracemalloc
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
@@ -19,11 +21,13 @@ from starlette.types import Message, Receive, Scope, Send
 from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings
 from tests.robustness.agents import FRAMES, SEEN
 from tests.robustness.exchange import END, EVENT_STREAM, Exchange, body
+from tests.robustness.hungry import HUNGRY, frames
 from tests.robustness.leaks import LOOPS, run_clean
 
 STALL = 0.05  # seconds at most
 HANGS = 300.0  # seconds that a loaded machine may take for what is under way when the time is over
 SLACK = 256 * 1024  # bytes that may stay: caches, the interpreter's free lists
+OLD = ("0.0.27", "0.0.36", "0.0.40", "0.0.45", "0.0.57")
 WAYS = ("stays", "stays", "stays", "send raises", "receive tells", "is cancelled")
 
 
@@ -40,6 +44,9 @@ class Soak:
     def __post_init__(self) -> None:
         routes = [Route(path=f"/{mode}", visibility=mode, filters=[self._dawdling]) for mode in SEEN]  # type: ignore[arg-type]
         self.app = AGUIMiddleware(self._agent, Settings(routes=routes))
+        self._hungry = [frames(stream, 10) for stream in HUNGRY.values()]
+        greedy = [Route(path=f"/{release}", client=release, filters=[self._dawdling]) for release in OLD]
+        self._bounded = AGUIMiddleware(self._hungry_agent, Settings(routes=greedy, max_event_bytes=20_000))
 
     async def run(self, streams: int, seconds: float) -> None:
         """Keep `streams` streams going, a new one for each that ends, for so many seconds."""
@@ -52,7 +59,22 @@ class Soak:
         while anyio.current_time() < deadline:
             await self._serve_one()
 
+    async def _serve_hungry(self) -> None:
+        exchange = await Exchange(f"/{self.random.choice(OLD)}").run(self._bounded)
+        last = exchange.events[-1]
+        assert exchange.complete
+        assert last["type"] == "RUN_FINISHED" or last["code"] == "AGUI_EVENT_TOO_LARGE", last
+        self.ends[f"hungry, {last['type']}"] += 1
+        self.served += 1
+
+    async def _hungry_agent(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(OSError):  # the run was ended
+            await self._stream(send, self.random.choice(self._hungry))
+
     async def _serve_one(self) -> None:
+        if self.random.random() < 0.1:
+            await self._serve_hungry()
+            return
         mode, way = self.random.choice(list(SEEN)), self.random.choice(WAYS)
         leaves_at = self.random.randrange(len(FRAMES))
         exchange, cancelling = Exchange(f"/{mode}"), anyio.CancelScope()

@@ -602,3 +602,12 @@ def test_records_that_a_client_can_cause_are_rate_limited(caplog: pytest.LogCapt
         for _ in range(100):
             report()
         assert [vars(record)["count"] for record in caplog.records] == [1, 10, 100]
+
+
+def test_a_closed_chain_emits_nothing() -> None:
+    emitted: list[Event] = []
+    chain = Chain(Composition([]), Context(), emitted.append)
+    chain.close()
+    chain.push(Event(type="A"))
+    chain.leave(Event(type="A"))
+    assert (emitted, chain.ended) == ([], True)

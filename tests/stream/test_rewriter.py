@@ -867,3 +867,12 @@ async def test_a_stream_that_broke_off_behind_a_filter_that_awaits_gives_no_half
     await driven.stream.finish(complete=False)
     await driven.stream.close()
     assert b"".join(driven.written) == frames(A)
+
+
+async def test_a_closed_stream_writes_nothing() -> None:
+    driven = Driven(sniff=True)
+    other = b'data: {"type":"other"}\n\n'
+    await driven.stream.feed(other)
+    await driven.stream.close()
+    await driven.stream.feed(other)
+    assert driven.written == [other]

@@ -1,16 +1,16 @@
-// The page: what is chosen, one run at a time, and where its records go.
+// The page: its form, one run at a time, and where the records of a run are shown.
 import { Conversation } from "./chat.js";
 import { element } from "./differences.js";
 import { parse } from "./json.js";
 import { Table } from "./table.js";
 
-const BATCH = 150; // rows a frame: more would be felt as a stutter
+const BATCH = 150; // rows per animation frame: with more the page stutters
 const SUBAGENTS = { auto: "auto: all that it can read", attributed: "attributed", inline: "inline: as the parent's", hidden: "hidden" };
 
 const $ = (id) => document.getElementById(id);
 const form = $("controls");
 let maxBytes = Infinity;
-let dropped = null; // a file: kept as it is, since a text field would put its line ends right
+let dropped = null; // a file, not put into the text field, which would normalize its line ends
 let running = null;
 
 /** One run, from its first record to its last. */
@@ -31,6 +31,7 @@ class Run {
     $("status").textContent = "Running.";
     for await (const record of records(query, recording, this.abort.signal)) {
       if (record.summary !== undefined) this.#begin(record);
+      else if (record.progress) progress(record.progress);
       else this.#waiting.push(record);
       this.#frame ??= requestAnimationFrame(() => this.#show());
     }
@@ -46,7 +47,7 @@ class Run {
     for (const label of document.querySelectorAll("[data-client]")) label.textContent = name(plan.client);
     $("bare-title").textContent = `${name(plan.client)}, without the middleware`;
     $("wrapped-title").textContent = `${name(plan.client)}, with the middleware`;
-    $("bare").replaceChildren(element("p", { class: "quiet" }, "It is reading."));
+    $("bare").replaceChildren(element("p", { class: "quiet" }, "Reading."));
     $("empty").hidden = true;
     $("summary").hidden = true;
     $("turn").hidden = true;
@@ -54,7 +55,7 @@ class Run {
 
   #show() {
     this.#frame = null;
-    if (this.abort.signal.aborted) return; // the rows are another run's by now
+    if (this.abort.signal.aborted) return; // the table shows another run by now
     const batch = this.#waiting.splice(0, BATCH);
     let rows = [];
     for (const record of batch) {
@@ -101,7 +102,7 @@ class Run {
   #lose(losses) {
     $("losses").hidden = losses.length === 0;
     $("lost").replaceChildren(
-      ...losses.map(({ shape, why, since }) => element("li", {}, element("b", {}, shape), `: ${why}`, since === null ? "" : ` (${since} and newer keep it)`)),
+      ...losses.map(({ feature, why, since }) => element("li", {}, element("b", {}, feature), `: ${why}`, since === null ? "" : ` (${since} and newer keep it)`)),
     );
   }
 
@@ -153,12 +154,21 @@ function survived(client, rows) {
   const differing = rows.filter(({ name }) => name !== "visibility");
   if (differing.length === 0) return [element("p", { class: "quiet" }, `${client} reads this run as it is sent.`)];
   const list = element("ul", {}, ...differing.map(({ why }) => element("li", {}, why)));
-  return [element("p", { class: "quiet" }, `Nothing is known here for which ${client} rejects this run. What is changed for it nevertheless:`), list];
+  return [element("p", { class: "quiet" }, `${client} does not reject this run. It is changed nevertheless, because:`), list];
 }
 
 function explained({ name, why, since, count }) {
   const kept = since === null ? "" : ` Read from ${since} on.`;
   return [element("dt", {}, name, element("span", { class: "count" }, ` ${count} ${count === 1 ? "event" : "events"}`)), element("dd", {}, `${why}${kept}`)];
+}
+
+/** Show how much of a recording was read. When all was, the bar is indeterminate: the check takes an unknown time. */
+function progress(state) {
+  const bar = $("progress");
+  bar.hidden = state === null;
+  if (state === null || state.read === state.of) return bar.removeAttribute("value");
+  bar.max = state.of;
+  bar.value = state.read;
 }
 
 function fail(message) {
@@ -173,7 +183,7 @@ function chosen() {
 function recordingGiven() {
   if (chosen().get("source") === "sample") return null;
   const given = dropped ?? new Blob([$("text").value]);
-  if (given.size > maxBytes) throw new Error(`The recording has more than ${maxBytes / 2 ** 20} MB. \`agui-middleware rewrite\` reads any size.`);
+  if (given.size > maxBytes) throw new Error(`The recording is larger than ${maxBytes / 2 ** 20} MiB. \`agui-middleware rewrite\` takes any size.`);
   return given;
 }
 
@@ -183,17 +193,20 @@ async function run() {
   const query = new URLSearchParams({ client: chosen().get("client"), visibility: chosen().get("visibility") });
   const current = (running = new Run());
   $("stop").disabled = false;
+  progress(null);
   try {
     await current.start(query, recordingGiven());
   } catch (error) {
     if (error.name === "AbortError") {
       if (running === current) $("status").textContent = "Stopped.";
     } else {
-      $("status").textContent = "Not run.";
+      $("status").textContent = "Failed.";
       fail(error instanceof TypeError ? "The demo's server cannot be reached. Is it still running?" : error.message);
     }
   }
-  if (running === current) $("stop").disabled = true;
+  if (running !== current) return;
+  $("stop").disabled = true;
+  progress(null);
 }
 
 function choose() {
@@ -241,8 +254,8 @@ document.addEventListener("drop", (event) => {
 });
 
 /**
- * The records of a trace as they come: Server-Sent Events, LF, one line of JSON each. Throws an Error, with words for the
- * person, where the server refuses or breaks off.
+ * Yield the records of a trace as they arrive: Server-Sent Events with LF and one line of JSON each. Throws an Error with a
+ * readable message if the server refuses the request or breaks off.
  */
 async function* records(query, recording, signal) {
   const headers = { "content-type": recording === null ? "application/json" : "text/plain" };

@@ -4,9 +4,10 @@ AG-UI's timestamps are integers, but Python's `time.time() * 1000` is none, and 
 ragas lose every event that has one, so that they see no run at all; Go, .NET and Dart 0.1.0 raise.
 """
 
-import math
 import re
 from typing import Final
+
+from msgspec import Raw
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
@@ -23,8 +24,8 @@ def integer_timestamps(_: Context) -> Step:
         if _FLOAT.search(event.raw) is None:
             return event
         timestamp = event.get("timestamp")  # the match may be inside another member
-        if not isinstance(timestamp, float):
-            return event
-        return event.replace(timestamp=int(timestamp)) if math.isfinite(timestamp) else event.without("timestamp")
+        if isinstance(timestamp, Raw):  # a number beyond all doubles, which stays undecoded
+            return event.without("timestamp")
+        return event.replace(timestamp=int(timestamp)) if isinstance(timestamp, float) else event
 
     return show

@@ -51,12 +51,17 @@ def without_null_members(_: Context) -> Step:
         if event.raw.find(b"null") < 0:
             return event
         event = _without_nulls(event, _OF_AN_EVENT)
-        return edit_messages(event, _message) if event.head.type in ("MESSAGES_SNAPSHOT", "RUN_STARTED") else event
+        return (
+            edit_messages(event, message_without_nulls)
+            if event.head.type in ("MESSAGES_SNAPSHOT", "RUN_STARTED")
+            else event
+        )
 
     return show
 
 
-def _message(message: JsonObject) -> JsonObject:
+def message_without_nulls(message: JsonObject) -> JsonObject:
+    """A message without the optional members that are null, its parts and tool calls included."""
     optional = _OF_AN_ASSISTANT if message.get("role") == "assistant" else _OF_A_MESSAGE
     message = _without_nulls(message, optional)
     message = edit_elements(message, "content", lambda part: _without_nulls(part, _OF_A_PART))

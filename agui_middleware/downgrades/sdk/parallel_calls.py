@@ -4,6 +4,7 @@ AGUIChatClient gives all arguments to the call that started last, and drops thos
 each other and with a call, so that they stream on while a call waits: only calls stand in line.
 """
 
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import msgspec
 
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import handles
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
 
@@ -30,7 +32,8 @@ class Queue:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._open: str | None = None
-        self._waiting: dict[str, Call] = {}  # by id, in the order of their starts
+        self._waiting: Index[str, Call] = Index(context.budget)  # by id
+        self._order: deque[str] = deque()  # of their starts
 
     def take(self, event: Event) -> Iterator[Event]:
         """What leaves when an event of a call comes. Raises `EventTooLarge` where too much waits."""
@@ -41,6 +44,7 @@ class Queue:
             self._wait(id, event)
         elif self._open not in (None, id) and type == "TOOL_CALL_START":
             self._waiting[id] = Call([])
+            self._order.append(id)
             self._wait(id, event)
         else:
             yield event
@@ -68,8 +72,8 @@ class Queue:
 
     def _advance(self) -> Iterator[Event]:
         self._open = None
-        while self._waiting and self._open is None:
-            id = next(iter(self._waiting))
+        while self._order and self._open is None:
+            id = self._order.popleft()
             call = self._waiting.pop(id)
             self._open = None if call.ended else id
             for event in call.events:

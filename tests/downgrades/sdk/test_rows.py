@@ -2,7 +2,7 @@
 
 import json
 import logging
-from typing import Any
+from typing import ClassVar
 
 import pytest
 
@@ -11,11 +11,11 @@ from agui_middleware.downgrades import SDK_ROWS
 from agui_middleware.testing import decode_events
 from tests.strategies import Json, plain
 
-ROWS = {row.name: row for row in SDK_ROWS}
+FILTERS = {row.name: row.filter for row in SDK_ROWS if row.filter is not None}
 
 
 def changed(row: str, *events: Json) -> list[Json]:
-    return decode_events(rewrite(plain(events), filters=[ROWS[row].filter]))
+    return decode_events(rewrite(plain(events), filters=[FILTERS[row]]))
 
 
 def one(row: str, event: Json) -> Json:
@@ -24,7 +24,7 @@ def one(row: str, event: Json) -> Json:
 
 def stays(row: str, *events: Json) -> None:
     stream = plain(events)
-    assert rewrite(stream, filters=[ROWS[row].filter]) == stream
+    assert rewrite(stream, filters=[FILTERS[row]]) == stream
 
 
 def snapshot(*messages: Json) -> Json:
@@ -142,14 +142,14 @@ def test_a_start_without_a_role_gets_the_one_that_the_protocol_gives_it() -> Non
 @pytest.mark.parametrize(("timestamp", "integer"), [("1.75", 1), ("-1.5", -1), ("2.0", 2), ("1e3", 1000)])
 def test_a_fraction_of_a_timestamp_is_cut_off(timestamp: str, integer: int) -> None:
     stream = f'data: {{"type":"CUSTOM","name":"n","value":1.5,"timestamp":{timestamp}}}\n\n'.encode()
-    (event,) = decode_events(rewrite(stream, filters=[ROWS["float-timestamps"].filter]))
+    (event,) = decode_events(rewrite(stream, filters=[FILTERS["float-timestamps"]]))
     assert event == {"type": "CUSTOM", "name": "n", "value": 1.5, "timestamp": integer}
     assert type(event["timestamp"]) is int
 
 
 def test_a_timestamp_beyond_all_numbers_is_removed() -> None:
     stream = b'data: {"type":"CUSTOM","name":"n","value":1,"timestamp":1e999}\n\n'
-    (event,) = decode_events(rewrite(stream, filters=[ROWS["float-timestamps"].filter]))
+    (event,) = decode_events(rewrite(stream, filters=[FILTERS["float-timestamps"]]))
     assert event == {"type": "CUSTOM", "name": "n", "value": 1}
 
 
@@ -274,21 +274,66 @@ class TestParallelCalls:
         assert ended[-1]["code"] == "AGUI_EVENT_TOO_LARGE"
 
 
+class TestOtherParents:
+    START: ClassVar[Json] = {"type": "TEXT_MESSAGE_START", "messageId": "m"}
+    CHILD: ClassVar[Json] = call("a") | {"parentMessageId": "m"}
+
+    @pytest.mark.parametrize("role", ["user", "system", "developer"])
+    def test_a_call_of_a_message_that_holds_no_calls_has_no_parent(self, role: str) -> None:
+        start = self.START | {"role": role}
+        assert changed("other-parents", start, self.CHILD) == [start, call("a")]
+        restates = snapshot({"id": "m", "role": role, "content": "hi"})
+        assert changed("other-parents", restates, self.CHILD) == [restates, call("a")]
+
+    def test_any_other_call_keeps_its_parent(self) -> None:
+        stays("other-parents", call("b"), self.START | {"role": "assistant"}, self.CHILD)
+        stays("other-parents", self.CHILD)
+        stays("other-parents", self.START | {"role": "user"}, self.CHILD | {"parentMessageId": 1})
+
+
+class TestCallMessages:
+    START: ClassVar[Json] = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
+    END: ClassVar[Json] = {"type": "TEXT_MESSAGE_END", "messageId": "a"}
+    CHILD: ClassVar[Json] = call("a") | {"parentMessageId": "m"}
+
+    def test_a_call_before_its_message_has_said_anything_has_one_of_its_own(self) -> None:
+        own = call("a") | {"parentMessageId": "a"}
+        assert changed("call-messages", RUN, call("a"), args("a", "1")) == [
+            RUN,
+            self.START,
+            self.END,
+            own,
+            args("a", "1"),
+        ]
+        assert changed("call-messages", self.CHILD, TEXT) == [self.START, self.END, own, TEXT]
+
+    def test_a_call_of_a_message_that_has_said_something_stays_there(self) -> None:
+        stays("call-messages", TEXT, self.CHILD)
+
+    def test_an_id_that_is_none_is_the_clients_to_report(self) -> None:
+        stays(
+            "call-messages",
+            {"type": "TOOL_CALL_START", "toolCallId": 1, "toolCallName": "f"},
+            TEXT | {"messageId": [1]},
+        )
+
+
 def test_every_row_has_words(caplog: pytest.LogCaptureFixture) -> None:
-    assert len(ROWS) == len(SDK_ROWS)
+    assert len({row.name for row in SDK_ROWS}) == len(SDK_ROWS)
     for row in SDK_ROWS:
+        assert row.filter or row.upgrade, row.name
         assert row.symptom, row.name
         assert not row.symptom.endswith("."), row.name
 
 
-@pytest.mark.parametrize("row", SDK_ROWS, ids=lambda row: row.name)
-def test_a_row_changes_nothing_twice(row: Any) -> None:
+@pytest.mark.parametrize("row", FILTERS)
+def test_a_row_changes_nothing_twice(row: str) -> None:
     events: list[Json] = [
         *[RUN | {"input": {"messages": [ACTIVITY, USER]}, "parentRunId": None}, call("a"), call("b"), args("b", "")],
         *[called("a"), snapshot(USER, ACTIVITY), FAILED | {"timestamp": 1.5}],
     ]
-    once = rewrite(json_stream(events), filters=[row.filter])
-    assert rewrite(once, filters=[row.filter]) == once
+    once = rewrite(json_stream(events), filters=[FILTERS[row]])
+    assert rewrite(once, filters=[FILTERS[row]]) == once
 
 
 def json_stream(events: list[Json]) -> bytes:

@@ -1,0 +1,1 @@
+"""SDKs in Python that do not install beside what the other tests need: `.ci/producers` makes an environment for each."""
