@@ -104,10 +104,14 @@ class Reports:
         self.history.warning(done, message, done, error, fields={"operation": done})
 
     def unaddressed_answer(self, route: str) -> None:
-        """An answer in the older dialect reached an agent as it was posted, since nothing tells what it answers."""
+        """Report an answer in the older dialect that reached an agent as posted: nothing tells which interrupt it answers.
+
+        An agent of the older dialect reads it, so that this may be all right.
+        """
         message = (
             "an answer to a paused run names no interrupt, and none is remembered of its thread; the agent of route %r gets "
-            "it as posted: forwardedProps.command.resume. A store remembers: set history"
+            "it as posted, in forwardedProps.command.resume, where agents of the standard do not look. With `history` the "
+            "open interrupts of a thread are remembered"
         )
         self.history.warning(("answer", route), message, route, fields={"route": route})
 
