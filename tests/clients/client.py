@@ -66,7 +66,8 @@ class Run:
     `chunks` are the sizes in bytes of the reads the client gets, the last one repeated; without them it gets the
     body in one read. `stalled` leaves the connection open behind the last byte, so that the run ends by timeout
     with what the client had put together so far. `url`: the server that answers, in place of `stream`; it is told the
-    release in the header that names it.
+    release in the header that names it. `parameters`: `forwardedProps` and `resume`, as the application gives them to the
+    run.
     """
 
     stream: bytes
@@ -76,6 +77,7 @@ class Run:
     stalled: bool = False
     url: str | None = None
     thread: str = "t"
+    parameters: Mapping[str, Any] | None = None
 
     def request(self, id: int) -> bytes:
         """The run as a line for the harness; a state of None is the application's usual first state, `{}`."""
@@ -85,6 +87,8 @@ class Run:
             request["state"] = self.state
         if self.url is not None:
             request |= {"url": self.url, "threadId": self.thread}
+        if self.parameters is not None:
+            request["parameters"] = self.parameters
         if self.chunks:
             request["chunks"] = list(self.chunks)
         return json.dumps(request).encode() + b"\n"
@@ -97,7 +101,7 @@ class Outcome:
     `messages` and `state` are the agent's own at the end, also of a run that was rejected. `run_error` stays None on
     releases up to 0.0.30, which tell nobody, and `result` too; `interrupts` are kept since 0.0.54. Up to 0.0.30 a run
     that changes neither messages nor state is rejected with "no elements in sequence". `posted` is the body of the
-    client's request.
+    client's request. `asked` are the values of the CUSTOM events `on_interrupt`, since 0.0.34.
     """
 
     accepted: bool
@@ -108,6 +112,7 @@ class Outcome:
     result: Any
     interrupts: list[dict[str, Any]]
     posted: str = field(default="", compare=False)
+    asked: Sequence[Any] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
@@ -115,9 +120,7 @@ class Outcome:
         end = json.loads(line)
         assert "failure" not in end, end["failure"]
         run_error = end["runError"] and RunError(**end["runError"])
-        kept = {
-            name: end[name] for name in ("accepted", "error", "messages", "state", "result", "interrupts", "posted")
-        }
+        kept = {name: end[name] for name in end.keys() - {"id", "runError"}}
         return cls(run_error=run_error, **kept)
 
     def ends_like(self, other: "Outcome") -> bool:

@@ -5,11 +5,13 @@
 // One JSON line in on stdin is one run:
 //     {"id", "stream": base64 of the response body, "messages"?, "state"?, "chunks"?, "stalled"?, "threadId"?, "runId"?}
 //     {"id", "url", ...}: the same, answered by the server at that address instead of by `stream`
+//     {"id", ..., "parameters": {"forwardedProps"?, "resume"?}}: what the application starts the run with
 // One JSON line out on stdout is its end, in the order the runs came in:
-//     {"id", "accepted", "error", "messages", "state", "runError", "result", "interrupts", "posted"}
+//     {"id", "accepted", "error", "messages", "state", "runError", "result", "interrupts", "asked", "posted"}
 //
 // `chunks` are the sizes of the reads the client gets, the last one repeated; without it the body is one read.
-// `stalled` leaves the connection open behind the last byte. `posted` is the body of the request, as text.
+// `stalled` leaves the connection open behind the last byte. `posted` is the body of the request, as text. `asked` are the
+// values of the CUSTOM events `on_interrupt`, as an application gets them.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -58,7 +60,7 @@ function deadline() {
   return { expired, clear: () => clearTimeout(timer) };
 }
 
-async function run({ id, messages = [], state = {}, threadId = "t", runId = "r", ...answer }) {
+async function run({ id, messages = [], state = {}, threadId = "t", runId = "r", parameters = {}, ...answer }) {
   let posted = null;
   globalThis.fetch = async (_, request) => {
     posted = String(request.body);
@@ -67,16 +69,19 @@ async function run({ id, messages = [], state = {}, threadId = "t", runId = "r",
     return fetchOverNetwork(answer.url, { ...request, headers });
   };
   const agent = new HttpAgent({ url: "http://agent.invalid/", threadId, initialMessages: messages, initialState: state });
-  const end = { id, accepted: false, error: null, runError: null, result: null };
+  const end = { id, accepted: false, error: null, runError: null, result: null, asked: [] };
   // Ignored by releases up to 0.0.30, which have no subscribers and let a RUN_ERROR pass without a word.
   const subscriber = {
     onRunErrorEvent({ event }) {
       end.runError = { message: event.message ?? null, code: event.code ?? null };
     },
+    onCustomEvent({ event }) {
+      if (event.name === "on_interrupt") end.asked.push(event.value ?? null);
+    },
   };
   const { expired, clear } = deadline();
   try {
-    const outcome = await Promise.race([agent.runAgent({ runId }, subscriber), expired]);
+    const outcome = await Promise.race([agent.runAgent({ runId, ...parameters }, subscriber), expired]);
     end.accepted = true;
     end.result = outcome?.result ?? null;
   } catch (error) {
