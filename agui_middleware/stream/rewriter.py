@@ -12,8 +12,6 @@ from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
-logger: logging.Logger = logging.getLogger("agui_middleware.stream")
-
 _TYPES = frozenset(EventType)
 _TYPE_NAMES = frozenset(type.encode() for type in EventType)
 _RUN_BOUNDS = frozenset({"RUN_STARTED", "RUN_ERROR"})
@@ -45,7 +43,7 @@ class Rewriter:
         self._hides = plan.hides
         self._comments = plan.reads_comments
         self._verify = verify
-        self._log = log or RateLimitedLog(logger)
+        self._log = log or RateLimitedLog(logging.getLogger("agui_middleware.stream"))
         self.decoder: Decoder = Decoder(max_event_bytes)
         self.chain: Chain = Chain(plan.composition, context, self._emit)
         sniffer = StrictSniffer if plan.hides else Sniffer
