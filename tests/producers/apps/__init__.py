@@ -11,6 +11,7 @@ from tests.producers.scenario import Scenario
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "true", "OTEL_SDK_DISABLED": "true"}
 
 PRODUCERS = {
+    "ag2": "ag2",
     "adk": "ag-ui-adk",
     "agent_framework": "agent-framework-ag-ui",
     "agno": "agno",
