@@ -17,6 +17,7 @@ PRODUCERS = {
     "agno": "agno",
     "crewai": "ag-ui-crewai",
     "langgraph": "ag-ui-langgraph",
+    "langroid": "ag-ui-langroid",
     "llama_index": "llama-index-protocols-ag-ui",
     "pydantic_ai": "pydantic-ai-slim",
     "strands": "ag-ui-strands",
