@@ -170,6 +170,12 @@ async def test_what_cannot_be_read_is_not_examined(messages: list[object], caplo
     assert hints(caplog) == []
 
 
+async def test_a_message_without_a_body_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    app = sent(EVENT_STREAM, {"type": "http.response.body", "more_body": True}, body(NULL), END)
+    await Exchange().run(AGUIMiddleware(app, Settings(routes=[Route(path="/agent")])))
+    assert hints(caplog) == ["null-members"]
+
+
 async def test_no_more_is_examined_than_an_event_may_be_long(caplog: pytest.LogCaptureFixture) -> None:
     [faulty, *_] = STREAMS["null-members"]
     late = [*stream("RS q"), *stream(f"CUSTOM {'x' * 300} value=0"), *faulty]
