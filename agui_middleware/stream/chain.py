@@ -45,7 +45,7 @@ class Chain:
         self._running: list[Running | None] = [None] * self._count
         self._steps: list[Step | None] = [None] * self._count
         self._skipping: list[EventSource] = [*composition.asleep]
-        self._dead = -1  # the last filter that takes no more events; events for it, or for any filter before it, are dropped
+        self._dead = -1  # the last filter that takes no more events: what would reach it, or any before it, is dropped
         self.ended: bool = False  # it takes no more events
         self.failure: Exception | None = None
 
