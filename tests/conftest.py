@@ -9,6 +9,7 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, settings
 
+from agui_middleware.agent_events import agent, turns
 from agui_middleware.config import advertised
 from agui_middleware.filters import source
 from tests.clients.fixtures import client
@@ -42,7 +43,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 @pytest.fixture(autouse=True)
 def _first_records() -> None:
     """Each test starts with nothing logged, though some logs count for the whole process."""
-    for log in (source.process_log, advertised.process_log):
+    for log in (source.process_log, advertised.process_log, turns.process_log, agent.process_log):
         log.forget()
 
 

@@ -7,11 +7,12 @@ from agui_middleware.agent_events.run import Run
 from agui_middleware.agent_events.run_emitter import AGUIEvent, EventBuffer, NewId, RunEmitter
 from agui_middleware.agent_events.run_ends import FAILED, failure, success
 from agui_middleware.agent_events.usage import UsageTotals
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 
 PROTOCOL_VERSION = "1.0"
 """The version of these events, whatever version the request names."""
 
-logger: logging.Logger = logging.getLogger(__name__)
+process_log: RateLimitedLog = RateLimitedLog(logging.getLogger(__name__))
 
 
 class Agent:
@@ -55,9 +56,8 @@ class Agent:
     def stop(self) -> None:
         """The loop has ended. Without a Done the outcome is unknown, so no terminal event is invented."""
         if self._outcome is None:
-            logger.warning(
-                "run %s: the loop stopped without Done, its stream has no terminal event", self._ids["runId"]
-            )
+            message = "run %s: the loop stopped without Done, its stream has no terminal event"
+            process_log.warning("no Done", message, self._ids["runId"])
 
     def _end(self, outcome: RunOutcome) -> None:
         if outcome.status == "finished":
@@ -74,4 +74,5 @@ class Agent:
     def _drop(self, event: AgentEvent) -> None:
         if not self._late:
             self._late = True
-            logger.warning("run %s: %s and what follows came after Done", self._ids["runId"], type(event).__name__)
+            message = "run %s: %s and what follows came after Done"
+            process_log.warning("after Done", message, self._ids["runId"], type(event).__name__)

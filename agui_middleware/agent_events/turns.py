@@ -5,8 +5,9 @@ from collections.abc import Set
 
 from agui_middleware.agent_events.run_emitter import RunEmitter
 from agui_middleware.agent_events.text_digest import Fingerprint, TextDigest
+from agui_middleware.filters.rate_limited_log import RateLimitedLog
 
-logger: logging.Logger = logging.getLogger(__name__)
+process_log: RateLimitedLog = RateLimitedLog(logging.getLogger(__name__))
 
 
 class Turns:
@@ -62,7 +63,8 @@ class Turns:
         """End the turn's message. `text` is the turn's whole text; the part that was not streamed is added first."""
         unsent = self._rest_of(text)
         if unsent is None:
-            logger.warning("%s: the whole text differs from what was streamed; clients keep the latter", self._message)
+            message = "%s: the whole text differs from what was streamed; clients keep the latter"
+            process_log.warning("other text", message, self._message)
         else:
             self.add_text(unsent)
         self._end_thinking()

@@ -1,6 +1,5 @@
 """Notices that a server writes what no client reads, and that no filter of the route repairs it."""
 
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -21,8 +20,14 @@ ONE_IN: Final = 64
 Report = Callable[[str, str], None]
 """Called with the path of a route and the feature that a repair has reported."""
 
-# A token, alone in its chunk, as most bodies are. It has none of the faults unless it has a null.
-_TOKEN: Final = re.compile(rb'data: \{"type": ?"(?:(?:TEXT|REASONING)_MESSAGE_CONTENT|TOOL_CALL_ARGS)"[^\n]*\n\n')
+FIRST_BODIES: Final = 16
+"""So many bodies of a response are examined whatever they are; later tokens, which have the same members, are not."""
+_TOKENS: Final = tuple(
+    b'data: {"type":%s"%s"' % (space, type)
+    for type in (b"TEXT_MESSAGE_CONTENT", b"TOOL_CALL_ARGS", b"REASONING_MESSAGE_CONTENT")
+    for space in (b"", b" ")
+)
+_NOTHING: Final[tuple[bytes, ...]] = ()
 
 
 class FaultWatch:
@@ -72,26 +77,38 @@ class _Examination:
         self._chain = Chain(Composition(repairs), context, lambda event: None)
         self._left = max_event_bytes
         self._reads = False
+        self._bodies = 0
+        self._skipped = _NOTHING  # what a body that is not examined starts with
 
     def beside(self, send: Send) -> Send:
         """`send`, which is called as before."""
 
         def examining(message: Message) -> Awaitable[None]:
-            if message["type"] == "http.response.start":
-                fields = normalised(message.get("headers"))
-                self._reads = is_event_stream(fields) and content_coding(fields) is None
-            elif self._reads and message["type"] == "http.response.body":
-                body = message.get("body", b"")
-                self._reads = type(body) is bytes  # servers take more, which is not worth the trouble
-                if self._reads and (b"null" in body or not _TOKEN.fullmatch(body)):
-                    self._examine(body)
+            body = message.get("body")
+            if body is None:
+                self._start(message)
+            elif self._reads and not (
+                type(body) is bytes and body.startswith(self._skipped) and body.find(b"\n") == len(body) - 2
+            ):
+                self._examine(body)
             return send(message)
 
         return examining
 
-    def _examine(self, body: bytes) -> None:
+    def _start(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            fields = normalised(message.get("headers"))
+            self._reads = is_event_stream(fields) and content_coding(fields) is None
+
+    def _examine(self, body: object) -> None:
+        if not isinstance(body, bytes):  # servers take more, which is not worth the trouble
+            self._reads = False
+            return
+        self._bodies += 1
+        self._skipped = _TOKENS if self._bodies >= FIRST_BODIES else _NOTHING
         self._left -= len(body)
-        for item in self._decoder.feed(body) if self._left >= 0 else ():
+        self._reads = self._left >= 0
+        for item in self._decoder.feed(body) if self._reads else ():
             if type(item) is Frame and item.data is not None:
                 with suppress(MalformedEvent):  # reported by the stream itself
                     self._chain.push(Event.parse(item.data))

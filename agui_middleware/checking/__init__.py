@@ -42,25 +42,25 @@ class Report:
     """The known release that the one asked for counts as, or that the SDK reads like; `None`: one newer than all of them."""
     events: int
     refused: list[Finding]
-    """What the release refuses, the first event of each kind, in order: the run ends at the first."""
+    """The events that the release refuses, the first of each kind, in order. The run ends at the first one."""
     misread: list[Finding]
-    """What it reads otherwise than 1.0.0 does, in the same way."""
+    """The events that it reads differently from 1.0.0, likewise."""
     effect: Effect | None
-    """What the middleware makes of the stream; `None`: it ends the run."""
+    """The effect of the middleware on the stream; `None` if the middleware ends the run."""
     failure: Event | None = None
-    """The RUN_ERROR with which it does."""
+    """The RUN_ERROR with which the middleware ends the run, if it does."""
     helped: bool | None = None
-    """Whether the release reads what the middleware makes of the stream; `None`: it reads the stream as it is."""
+    """Whether the release reads the rewritten stream; `None` if it reads the stream as it is."""
     remedies: list[str] = field(default_factory=list)
-    """Filters with which it would, where it does not: `package.module:name`."""
+    """Filters with which it would read the stream, if it does not: `package.module:name`."""
     causes: list[Cause] = field(default_factory=list)
-    """Usual causes of what was found; where nothing was, of what the client drops without an error."""
+    """Usual causes of the findings. Without findings, causes of what the client drops without an error."""
     reader: Reader | None = None
-    """The SDK that was asked for, which is judged as `client`, and by the rows of its own; `None`: @ag-ui/client."""
+    """The SDK that was asked for, judged as `client` and by the SDK's own rows; `None` for @ag-ui/client."""
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of what was found."""
+        """The most severe finding."""
         return Verdict.REFUSED if self.refused else Verdict.MISREAD if self.misread else Verdict.READ
 
 
@@ -70,7 +70,7 @@ async def check(recording: bytes, client: ClientVersion | Reader | None, visibil
     A recording is a stream of Server-Sent Events, or one JSON object a line. A release refuses what it rejects while it
     decodes an event, expands chunks or verifies the order of events; `None` stands for the newest release. Members that an
     old release merely ignores, such as metadata, are not reported. Another SDK is judged as the release that it reads like;
-    what its own rows change counts as misread besides.
+    events that its own rows change count as misread, too.
 
     Raises `ValueError` for an unknown `visibility`. A recording without an event gives a report of 0 events.
     """
@@ -115,8 +115,8 @@ class _Stream:
             return None, run_error(error)
 
     async def helps(self, made: Effect | None) -> bool:
-        """Whether the release reads what the middleware makes of the stream. What tries to be an event and fails goes out
-        as it came.
+        """Whether the release reads the rewritten stream. A frame that is meant as an event and cannot be read goes out as
+        it came.
         """
         if made is None or any(item.fails for item in self.items):
             return False
@@ -127,7 +127,7 @@ class _Stream:
         return [*await misreadings(events, self.client), *own]
 
     async def helped_by(self, remedy: Filter) -> bool:
-        """Whether the release reads the stream if this filter is added."""
+        """Whether the release reads the rewritten stream if this filter is added."""
         made, _ = await self.effect([remedy])
         return await self.helps(made)
 

@@ -1,4 +1,4 @@
-"""Usual causes of findings: what servers write, how it is recognised, and what helps."""
+"""Usual causes of findings: the faults of servers, how they are recognised, and the remedies."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,17 +12,17 @@ from agui_middleware.protocol.releases import ClientVersion
 
 
 class Cause(NamedTuple):
-    """A cause that was found."""
+    """A cause found in a recording."""
 
     name: str
     text: str
-    """What the server does."""
+    """The fault of the server, in one sentence."""
     cure: str
-    """What to change at the server, or which filter or setting of the middleware helps."""
+    """The remedy: a change of the server, or a filter or setting of the middleware."""
 
 
 class Evidence(NamedTuple):
-    """What causes are recognised by."""
+    """The data by which causes are recognised."""
 
     recording: bytes
     items: Sequence[Item]

@@ -1,4 +1,4 @@
-"""Chunks as a release of @ag-ui/client expands them by itself, one event at a time."""
+"""The expansion of chunks by a release of @ag-ui/client itself, one event at a time."""
 
 from typing import Final
 
@@ -19,14 +19,14 @@ class ClientChunks:
         self._lanes = Lanes()
 
     def take(self, event: Event) -> list[Event] | Refusal:
-        """Expand `event`. An event that is not a chunk is returned behind the END events of what it closes."""
+        """Expand `event`. An event that is not a chunk is returned after the END events of the lanes that it closes."""
         seen = event if self._client >= FIRST_WITH_LANES else event.untagged()
         if event.type not in ID_OF:
             return [*map(_end, self._lanes.close(seen)), event]
         return self._expanded(self._identified(seen))
 
     def _identified(self, chunk: Event) -> Event:
-        """Before 0.0.59, an empty id on a reasoning chunk counts as none where there is one to continue."""
+        """Before 0.0.59, a reasoning chunk with an empty id continues the open reasoning message, if there is one."""
         held = self._lanes.open.get(PARENT)
         if self._client >= FIRST_WITH_LANES or chunk.head.messageId != "" or held is None:
             return chunk

@@ -33,7 +33,7 @@ class Effect:
     fates: dict[str, Fates] = field(default_factory=dict)
     losses: list[Loss] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    """What the client gets."""
+    """The events that the client receives."""
 
     @property
     def changes(self) -> bool:
@@ -64,10 +64,10 @@ async def effect(events: Sequence[Event], plan: Plan) -> Effect:
 
 
 def _origins(events: Sequence[Event], left: list[list[Event]]) -> list[tuple[Event, int | None]]:
-    """Each event that left, with the place of the one that it is, or was made of; `None`: it is new.
+    """Each event that left, with the place of the input event that it is, or was made from; `None` for a new event.
 
-    A filter that changes an event makes another object: of the event that it was at work on, or else of the first like it
-    that it had held back.
+    A filter that changes an event creates another object, either from the event that it is processing, or from the first
+    matching event that it has held back.
     """
     places = {id(event): place for place, event in enumerate(events)}
     stayed = {places[id(event)] for out in left for event in out if id(event) in places}
@@ -80,7 +80,7 @@ def _origins(events: Sequence[Event], left: list[list[Event]]) -> list[tuple[Eve
 
 
 class _Missing:
-    """The events that did not leave unchanged, in order; each is taken once."""
+    """The input events that did not leave unchanged, in order; each is matched once."""
 
     def __init__(self, keys: list[tuple[Key, ...]], stayed: set[int]) -> None:
         self._keys = keys
@@ -91,7 +91,7 @@ class _Missing:
                 self._by_key.setdefault(key, deque()).append(place)
 
     def take(self, key: Key, at_work: int) -> int | None:
-        """The one that left under a key: that at work, or else the first before it."""
+        """The input event for a key: the one being processed, or else the first before it."""
         waiting = self._by_key.get(key, deque())
         while waiting and waiting[0] not in self._places:
             waiting.popleft()
@@ -103,7 +103,7 @@ class _Missing:
 
 
 def _keys(events: Sequence[Event]) -> list[tuple[Key, ...]]:
-    """The keys under which each event may leave if changed: a chunk as START or content, others as themselves."""
+    """The keys under which each event may leave after a change: a chunk as START or content, any other as its own type."""
     lanes = Lanes()
     keys: list[tuple[Key, ...]] = []
     for event in events:
@@ -125,7 +125,7 @@ _REASONING = types_about(REASONING, REASONING_SPAN)
 
 
 def _key(event: Event) -> Key:
-    """Type and ids; of reasoning, which has none in older releases, only the type that it has today."""
+    """The type and the ids. For reasoning, which has no ids in older releases, only its current type."""
     head = event.head
     modern = head.type.replace("THINKING_TEXT_", "REASONING_").replace("THINKING_", "REASONING_")
     if modern in _REASONING:

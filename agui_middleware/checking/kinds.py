@@ -1,6 +1,6 @@
-"""Kinds of JSON values: the vocabulary in which the schemas say what each release takes.
+"""Kinds of JSON values: the vocabulary of the schemas that describe what each release accepts.
 
-A kind may differ from release to release (`Since`). `at` settles that for one release; `fault` then finds the first
+A kind may differ from release to release (`Since`). `at` resolves it for one release; `fault` then finds the first
 value that the release rejects. Numbers are expected as floats, which is what JavaScript makes of them.
 """
 
@@ -14,14 +14,14 @@ from agui_middleware.protocol.releases import ClientVersion
 MISSING: Final = object()
 SAFE_INTEGER: Final = 2**53 - 1
 FIRST_THAT_SKIPS: Final = ClientVersion(1, 0, 0)
-"""From this release on, a client leaves out union members that it does not know, and what cannot be without them."""
+"""From this release on, a client leaves out unknown members of a union, and the objects that require them."""
 
 
 class Fault(NamedTuple):
     """One value that a release rejects."""
 
     path: str
-    """Where it is in the event, such as `messages[0].role`."""
+    """Its path in the event, such as `messages[0].role`."""
     value: object
     """`MISSING` where a required member is absent."""
     expected: str
@@ -29,14 +29,14 @@ class Fault(NamedTuple):
 
 
 SKIPPED: Final = Fault("", None, "")
-"""What a release from 1.0.0 on leaves out instead of rejecting it."""
+"""Stands for a value that releases from 1.0.0 on leave out instead of rejecting it."""
 
 
 class Kind:
     """One kind of values."""
 
     def at(self, release: ClientVersion) -> "Kind":
-        """The kind as `release` has it, without any `Since` in it."""
+        """The kind as it is in `release`, without any `Since` in it."""
         return self
 
     def fault(self, value: object, path: str) -> Fault | None:
@@ -44,11 +44,11 @@ class Kind:
         raise NotImplementedError
 
     def inner(self) -> Iterator["Kind"]:
-        """The kinds that this one is made of."""
+        """The kinds that this one contains."""
         return iter(())
 
     def versions(self) -> Iterator[ClientVersion]:
-        """The releases with which anything in it changes."""
+        """The releases in which the kind, or a kind that it contains, changes."""
         for kind in self.inner():
             yield from kind.versions()
 
@@ -177,7 +177,7 @@ class ObjectOf(Kind):
 
 @dataclass(frozen=True)
 class Tagged(Kind):
-    """An object whose kind the string member `by` tells."""
+    """An object whose kind is named by its string member `by`."""
 
     by: str
     kinds: Mapping[str, Kind]
@@ -202,12 +202,12 @@ class Tagged(Kind):
 
 
 ABSENT: Final = Value("", lambda value: True)
-"""No member at all: whatever stands there is ignored."""
+"""A member that the release does not look at, whatever its value."""
 
 
 @dataclass(frozen=True)
 class Since(Kind):
-    """What is of `kind` from the release `version` on, and of `before` in older ones."""
+    """A value of `kind` from the release `version` on, and of `before` in older releases."""
 
     version: str
     kind: Kind

@@ -1,4 +1,4 @@
-"""What each release of @ag-ui/client takes as the messages and as the posted input that an event carries."""
+"""The schemas of the messages, and of the posted input, that an event carries, for each release of @ag-ui/client."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from agui_middleware.checking.kinds import (
 from agui_middleware.checking.schema_members import METADATA, TAG, Members, optional, required
 
 _FALSY: Final = (None, False, 0.0, "")
-"""What JavaScript takes for false; an empty list or object it does not."""
+"""The values that JavaScript counts as false. Empty lists and objects are not among them."""
 
 
 class LegacyPart(ObjectOf):

@@ -1,4 +1,4 @@
-"""Chunks as a release of @ag-ui/client expands them by itself, before it verifies the order of what it has."""
+"""The expansion of all chunks of a stream by a release of @ag-ui/client, before it verifies the order of events."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -23,14 +23,14 @@ class Piece(NamedTuple):
 
 
 async def expanded(events: Sequence[Event], client: ClientVersion) -> list[Piece]:
-    """What `client` makes of the chunks in a stream. A chunk that it refuses stays as it is."""
+    """The stream with its chunks expanded as `client` does it. A chunk that it refuses stays as it is."""
     reading = compose(expand_chunks) if client >= _FIRST_WITH_LANES else compose(in_one_lane, expand_chunks)
     left = await run_filters(events, reading, Context(client))
     return [Piece(min(place, len(events) - 1), event) for place, out in enumerate(left) for event in out]
 
 
 async def first_misplaced(events: Sequence[Event], client: ClientVersion) -> int | None:
-    """The place of the first chunk that `client` takes for a piece of something else than 1.0.0 does."""
+    """The place of the first chunk that `client` adds to another message or call than 1.0.0 does."""
     ours, theirs = [_contents(await expanded(events, release)) for release in (client, _FIRST_WITH_LANES)]
     return min((place for place, *_ in ours ^ theirs), default=None)
 
@@ -44,7 +44,7 @@ def _contents(pieces: list[Piece]) -> set[tuple[int, str | None, str | None]]:
 def in_one_lane(_: Context) -> Step:
     """The stream as a release from before 0.0.59 reads it, which has one lane for the chunks of all subagents.
 
-    What a chunk that continues its lane says of itself is not compared with what its START said.
+    The members of a chunk that continues its lane are not compared with those of its START.
     """
     lanes = Lanes()
 

@@ -38,7 +38,7 @@ MISREAD_AS_CHANGED: Final[dict[str, frozenset[str]]] = {
 
 
 async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> list[Finding]:
-    """What `client` misreads, the first event of each feature, in the order of the stream.
+    """The events that `client` misreads, the first of each feature, in the order of the stream.
 
     `client` is one of `RELEASES`, or `None` for one that reads everything.
     """
@@ -56,9 +56,9 @@ async def misreadings(events: Sequence[Event], client: ClientVersion | None) -> 
 
 
 async def sdk_misreadings(events: Sequence[Event], reader: Reader) -> list[Finding]:
-    """What another SDK does not read besides what its release does not: the first event that each of its own rows changes.
+    """The events that another SDK misreads in addition to its release: the first one that each of its own rows changes.
 
-    The rows are written for an SDK as a whole, to be safe: its decoder may read some of what they change.
+    The rows are written for an SDK as a whole, to be on the safe side: its decoder may read some of these events.
     """
     pieces = await expanded(events, reader.release)
     found = []

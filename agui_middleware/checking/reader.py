@@ -1,4 +1,4 @@
-"""A model of what one release of @ag-ui/client accepts: decoding, expansion of chunks, verification."""
+"""A model of one release of @ag-ui/client: how it decodes, expands chunks and verifies."""
 
 import json
 from functools import cached_property
@@ -36,7 +36,7 @@ class Received:
 
     @cached_property
     def plain(self) -> dict[str, Any]:
-        """Its members as JavaScript has them: every number is a float."""
+        """The members as JavaScript decodes them: every number is a float."""
         try:
             return _loads(self.event.raw)  # type: ignore[no-any-return]  # one object, as `Event.parse` has seen
         except RecursionError:
@@ -100,7 +100,7 @@ class Reader:
 
 
 def reason(type: str, fault: Fault) -> str:
-    """A fault in words."""
+    """Describe a fault."""
     if fault.value is MISSING:
         return f"rejects a {printable(type)} without `{fault.path}`; it takes {fault.expected}"
     return f"rejects a {printable(type)} whose `{fault.path}` is {_described(fault.value)}; it takes {fault.expected}"

@@ -1,7 +1,7 @@
-"""A recording as events, and the framing in which a release of @ag-ui/client would get it.
+"""The events of a recording, and how a release of @ag-ui/client reads its framing.
 
-A recording is a stream of Server-Sent Events as it was sent, or a file of one JSON object a line (NDJSON), which has no
-framing to be looked at.
+A recording is a stream of Server-Sent Events as it was sent, or a file with one JSON object a line (NDJSON), which has no
+framing to check.
 """
 
 from typing import Final, NamedTuple
@@ -23,40 +23,40 @@ _BOUND: Final = 10 * 2**20
 
 
 class Finding(NamedTuple):
-    """One event that a release of @ag-ui/client cannot read as it was meant."""
+    """One event that a release of @ag-ui/client refuses or misreads."""
 
     place: int
-    """Where it is in the stream, from 0."""
+    """Its place in the stream, from 0."""
     event: Event | None
-    """`None`: the stream holds no event there."""
+    """The event; `None` if there is no event at this place."""
     feature: str
     """`unknown-types`, `framing`, `malformed`, or the name of a row of `DOWNGRADES`."""
     reason: str
-    """What the release does, to complete the sentence "@ag-ui/client 0.0.58 ..."."""
+    """What the release does; completes the sentence "@ag-ui/client 0.0.58 ..."."""
     fixed_in: str | None
-    """The first release that reads it; `None`: none does."""
+    """The first release that reads it; `None` if no release does."""
 
 
 class Item(NamedTuple):
-    """What a recording holds at one place: the data of a frame, or a line of NDJSON."""
+    """One item of a recording: the data of a frame, or a line of NDJSON."""
 
     place: int
     data: bytes
     event: Event | None
-    """`None`: the data are no event."""
+    """The event; `None` if the data is not an event."""
     too_deep: bool = False
     """Whether clients read the event and the middleware does not: see `json_scan.MOST_BRACKETS`."""
 
     @property
     def fails(self) -> bool:
-        """Whether the middleware cannot read what tries to be an event. All else that is none, such as `[DONE]`, it leaves
-        out.
+        """Whether the item is meant as an event, and the middleware cannot read it. Other items that are not events, such as
+        `[DONE]`, are left out.
         """
         return self.too_deep or (self.event is None and self.data.lstrip()[:1] == b"{")
 
 
 class Unreadable(ValueError):
-    """A recording without an event that anybody could read; says where it fails."""
+    """Raised for a recording in which no event can be read; the message says where reading fails."""
 
 
 def is_ndjson(recording: bytes) -> bool:
@@ -65,7 +65,7 @@ def is_ndjson(recording: bytes) -> bool:
 
 
 def items_in(recording: bytes) -> list[Item]:
-    """What a recording holds, as the middleware reads it, which takes every framing that the HTML standard allows."""
+    """The items of a recording, as the middleware reads it: in every framing that the HTML standard allows."""
     if is_ndjson(recording):
         data = [line.strip() for line in recording.removeprefix(BOM).split(b"\n") if line.strip()]
     else:
@@ -81,10 +81,10 @@ def _item(place: int, data: bytes) -> Item:
 
 
 def as_stream(recording: bytes) -> bytes:
-    """The stream of Server-Sent Events that `recording` is, or that its lines are the events of.
+    """The recording as a stream of Server-Sent Events. Lines of NDJSON become one event each.
 
-    Raises `Unreadable`, in words for the person who has pasted it, where no event can be read. A stream that holds one keeps
-    what else it holds: what a client makes of that is worth seeing.
+    Raises `Unreadable`, with a message for the person who pasted the recording, if no event can be read. Otherwise all other
+    items stay in the stream, since the reaction of clients to them is of interest.
     """
     text = recording.removeprefix(BOM).strip()
     if not text:
@@ -112,18 +112,18 @@ def _parsed(line: bytes, number: int) -> Event:
 
 
 class Framing(NamedTuple):
-    """What a release makes of the frames of a stream."""
+    """How a release reads the frames of a stream."""
 
     refused: list[Finding]
     """The first frame that it refuses, if any."""
     misread: list[Finding]
-    """The first event of which it reads nothing, if any."""
+    """The first event that it does not see, if any."""
     unread: frozenset[int]
-    """The places of all events of which it reads nothing."""
+    """The places of all events that it does not see."""
 
 
 def framing(recording: bytes, client: ClientVersion | None, items: list[Item]) -> Framing:
-    """What `client` (`None`: the newest release) makes of the framing of a stream with these items.
+    """How `client` (`None`: the newest release) reads the framing of a stream with these items.
 
     Every release splits the body at LF LF, joins the lines that begin with `data: `, and parses them; from 0.0.43 on the
     space may be missing. One before 0.0.34 rejects a body in which it finds no event, and 1.0.0 a frame beyond its bound.

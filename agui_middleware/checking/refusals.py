@@ -1,7 +1,7 @@
 """The events that a release of @ag-ui/client refuses without the middleware, why, and which release accepts them.
 
-The first refusal ends the run. Later ones would end it if those before were mended: each event is judged as if the refused
-events before it were not in the stream.
+The first refusal ends the run. A later one would end it once the earlier ones are mended: each event is judged as if the
+refused events before it were not in the stream.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.releases import RELEASES, ClientVersion
 
 MALFORMED: Final = "malformed"
-"""The feature of what no downgrade is about: a value or an order of events that AG-UI does not have."""
+"""The feature of a finding that no downgrade covers: a value or an order of events that AG-UI does not allow."""
 
 _OTHER_CHANGES: Final = frozenset({ClientVersion(0, 0, 37), ClientVersion(0, 0, 45), ClientVersion(0, 0, 46)})
 """Releases that change an order of events: several entities at a time, and how THINKING_* is read."""
@@ -31,7 +31,7 @@ class Refused(NamedTuple):
 
 
 async def refusals(events: Sequence[Event], client: ClientVersion | None) -> list[Finding]:
-    """What `client` refuses, the first event of each kind, in the order of the stream.
+    """The events that `client` refuses, the first of each kind, in the order of the stream.
 
     `client` is one of `RELEASES`, or `None` for the newest of them.
     """
@@ -64,7 +64,7 @@ def _first_of_each_kind(events: Sequence[Event], found: Iterator[Refused]) -> It
 _ONE_KIND: Final = frozenset(
     {"chunks", "interleaving", "several-runs", "runs-after-error", "nested-steps", "subagents"}
 )
-"""What is reported once: one such event brings others of its kind with it."""
+"""The key under which a refusal is reported once: one such event usually causes others of its kind."""
 
 
 def _fixed_in(stream: Sequence[Received], client: ClientVersion, places: set[int]) -> dict[int, str]:

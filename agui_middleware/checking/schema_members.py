@@ -1,4 +1,4 @@
-"""How a table of schemas declares the members of an object, and those that events and messages share."""
+"""Helpers that declare the members of an object in a schema, and the members that events and messages share."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,13 +9,13 @@ Members = Mapping[str, Kind]
 
 
 def optional(names: str, kind: Kind = STRING, since: str = "") -> dict[str, Kind]:
-    """Members that may be absent, by their names with spaces between; before release `since` they are not looked at."""
+    """Optional members, as one string of names separated by spaces. Before the release `since` they are not checked."""
     may: Kind = Optional(kind)
     return {name: Since(since, may) if since else may for name in names.split()}
 
 
 def required(names: str) -> dict[str, Kind]:
-    """Strings that must be there."""
+    """Required members that are strings."""
     return dict.fromkeys(names.split(), STRING)
 
 

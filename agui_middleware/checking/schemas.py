@@ -1,7 +1,7 @@
-"""What each release of @ag-ui/client takes as an event: one table for all of them.
+"""The schemas of events for each release of @ag-ui/client, in one table.
 
-Up to 0.0.59 a release checks an event while it decodes it. 1.0.0 first forgives some nulls, turns THINKING_* and `binary`
-parts into what replaced them, and leaves out what it does not know; the table has what it takes in the end.
+Up to 0.0.59 a release checks an event while it decodes it. 1.0.0 first removes some nulls, converts THINKING_* and `binary`
+parts to their successors, and leaves out what it does not know. The table describes everything that it accepts that way.
 """
 
 from collections.abc import Iterable, Mapping
@@ -190,12 +190,12 @@ EVENTS: Final[Mapping[str, Kind]] = {
     **_each("THINKING_TEXT_MESSAGE_START THINKING_TEXT_MESSAGE_END", _event({}, _THINKING_TAG), since="0.0.30"),
     "THINKING_TEXT_MESSAGE_CONTENT": Since("0.0.30", _event({"delta": _DELTA}, _THINKING_TAG)),
 }
-"""By event type. A release rejects a type that is `ABSENT` at it; from 1.0.0 on, it skips unknown types."""
+"""By event type. A release rejects a type that is `ABSENT` in it; from 1.0.0 on, it skips unknown types."""
 
 
 @cache
 def schemas_of(release: ClientVersion) -> Mapping[str, Kind]:
-    """The event types that `release` reads, with what it takes as one."""
+    """The event types that `release` reads, with their schemas."""
     settled = {type: kind.at(release) for type, kind in EVENTS.items()}
     return {type: kind for type, kind in settled.items() if kind is not ABSENT}
 
@@ -206,7 +206,7 @@ def versions_of(kinds: Iterable[Kind]) -> frozenset[ClientVersion]:
 
 
 def first_fault(type: str, plain: dict[str, Any], release: ClientVersion) -> Fault | None:
-    """The first value of an event, decoded with numbers as floats, that `release` rejects.
+    """The first value that `release` rejects in an event, which is decoded with numbers as floats.
 
     `type` is one of `schemas_of(release)`.
     """

@@ -1,4 +1,4 @@
-"""The order of events that a release of @ag-ui/client accepts: its verifier, which runs after its expansion of chunks."""
+"""A model of the verifier of each release of @ag-ui/client: the order of events that it accepts, after expanding chunks."""
 
 from collections.abc import Hashable
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
     reason: str
     """Completes the sentence "@ag-ui/client 0.0.58 ..."."""
     feature: str = ""
-    """The row of `DOWNGRADES` that it may be about; empty for none."""
+    """The row of `DOWNGRADES` that may help; empty if there is none."""
 
 
 class Sequence:
@@ -40,8 +40,8 @@ class Sequence:
         self._running, self._finished, self._errored = True, False, False
 
     def take(self, event: Event) -> Refusal | None:
-        """Why `event`, the next one, is rejected; `None` where it is not. What it opens and ends is remembered either way,
-        so that a later refusal has another cause.
+        """Return why `event`, the next one, is rejected, or `None`. What it opens and ends is recorded in either case, so
+        that a later refusal has a cause of its own.
         """
         refusal = self._boundary(event) or self._interleaved(event)
         for lifecycle in self._lifecycles:
@@ -52,7 +52,7 @@ class Sequence:
         return refusal
 
     def skip(self, event: Event) -> None:
-        """Remember what `event` opens and ends, without verifying it."""
+        """Record what `event` opens and ends, without verifying it."""
         type = event.type
         if type == "RUN_STARTED" and (self._finished or self._errored):
             self._start_run()

@@ -1,10 +1,10 @@
-"""JSON nested deeper than Python's parsers go, as far as it matters to `check`. Browsers read any depth."""
+"""Flattens JSON that is nested deeper than Python's parsers can go, which browsers read at any depth."""
 
 import re
 from typing import Final
 
 DEEPEST: Final = 100
-"""Levels that are kept: no schema of an event looks deeper than ten, and each takes a frame of the interpreter."""
+"""The levels that are kept. No schema of an event looks deeper than ten, and each level takes a frame of the interpreter."""
 
 _TOKEN: Final = re.compile(rb'[\[{\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 

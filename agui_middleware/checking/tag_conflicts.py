@@ -1,7 +1,7 @@
 """Ownership: releases of @ag-ui/client from 0.0.59 on reject an event whose `subagentRunId` contradicts an earlier one.
 
 Owners are kept to the end of a run, after their entity has ended too. An event without a tag agrees with every owner. The
-parent agent, `None`, is an owner as any other.
+parent agent, `None`, is an owner like any other.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
-"""The entities that are opened and closed in a stream, and the release of @ag-ui/client from which on each is verified.
+"""The entities that a stream opens and closes, and the first release of @ag-ui/client that verifies each.
 
 The rules are those of each release's own verifier. An entity is open from its START event to its END event; a release
-rejects a START of what is open, everything else of what is not, and RUN_FINISHED while something is open that
-`must_end`.
+rejects the START of an open entity, any other event of one that is not open, and RUN_FINISHED while an entity that
+`must_end` is open.
 """
 
 from collections.abc import Hashable
@@ -16,7 +16,7 @@ class Lifecycle(NamedTuple):
     """One kind of entity."""
 
     name: str
-    """As a message names it, such as "text message"."""
+    """The name in messages, such as "text message"."""
     start: str
     parts: tuple[str, ...]
     ends: tuple[str, ...]
@@ -25,7 +25,7 @@ class Lifecycle(NamedTuple):
     verified_since: ClientVersion = ClientVersion(0, 0, 0)
     must_end: bool = True
     within: str = ""
-    """The name of what has to be open at its START."""
+    """The name of the lifecycle that must be open at its START."""
 
 
 _FIRST_WITH_SUBAGENTS: Final = ClientVersion(0, 0, 59)
@@ -64,7 +64,7 @@ LIFECYCLES: Final = (
 )
 
 _FIRST_WITH_STEP_NAMES: Final = ClientVersion(0, 0, 34)
-"""Before, a release looks for a step's name in the wrong member: all steps are one to it."""
+"""Earlier releases look for a step's name in the wrong member, so that all steps are one step to them."""
 
 
 def key_of(lifecycle: Lifecycle, event: Event, client: ClientVersion) -> Hashable:

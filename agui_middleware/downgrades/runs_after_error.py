@@ -7,26 +7,18 @@ report a failure as a success; it is done only if the next RUN_STARTED has messa
 
 from collections.abc import AsyncIterator, Iterator
 
+from agui_middleware.downgrades.open_entities import BOUNDS, OpenEntities
 from agui_middleware.downgrades.run_bounds import may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_kind import RUN, SUBAGENT, Action
-from agui_middleware.protocol.event_types import EVENT_KINDS, all_but, type_of, types_about
+from agui_middleware.protocol.event_kind import RUN
+from agui_middleware.protocol.event_types import all_but, types_about
 from agui_middleware.protocol.messages import messages_of
 
-# What opens something that has an id, with what closes it and the member that names it. Subagents and their events are
-# gone by now.
-_CLOSERS = {
-    str(type): (type_of(kind.about, Action.CLOSES), kind.about.id)
-    for type, kind in EVENT_KINDS.items()
-    if kind.action is Action.OPENS and kind.about is not SUBAGENT and kind.about.id is not None
-}
-_MEMBERS = dict(_CLOSERS.values())
 # What is of interest only while a RUN_ERROR is held back.
-_OTHERS = all_but(types_about(RUN) | _CLOSERS.keys() | _MEMBERS.keys())
+_OTHERS = all_but(types_about(RUN) | BOUNDS)
 
 
 @handles(EVERYTHING)
@@ -72,33 +64,23 @@ class _Run:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.begun: Event | None = None  # its RUN_STARTED
-        # What would close what is open, and the member that names it.
-        self._open: Index[tuple[str, str], str] = Index(context.budget)
+        self._open = OpenEntities(context)
 
     def close(self, *, finish: bool) -> Iterator[Event]:
         """Yield the END events of what is open; with `finish`, RUN_FINISHED too."""
-        for (closer, id), member in reversed(self._open.items()):
-            yield Event(type=closer, **{member: id})
-        self._open.clear()
+        yield from self._open.close()
         if finish and self.begun is not None:
             yield Event(type="RUN_FINISHED", threadId=self.begun.get("threadId"), runId=self.begun.get("runId"))
 
     def take(self, event: Event) -> None:
         """Track what the event opens and closes."""
         type = event.head.type
-        if type in ("RUN_STARTED", "RUN_FINISHED"):
-            if self.begun is not None:
-                self._context.release(self.begun)
-            self.begun = event.without("input") if type == "RUN_STARTED" else None
-            if self.begun is not None:
-                self._context.hold(self.begun)
-            self._open.clear()
+        if type not in ("RUN_STARTED", "RUN_FINISHED"):
+            self._open.take(event)
             return
-        opens = type in _CLOSERS
-        closer, member = _CLOSERS[type] if opens else (type, _MEMBERS.get(type))
-        if member is None or not isinstance(id := getattr(event.head, member), str):
-            return
-        if opens:
-            self._open[closer, id] = member
-        else:
-            self._open.pop((closer, id), None)
+        if self.begun is not None:
+            self._context.release(self.begun)
+        self.begun = event.without("input") if type == "RUN_STARTED" else None
+        if self.begun is not None:
+            self._context.hold(self.begun)
+        self._open.clear()

@@ -1,9 +1,9 @@
 """JSON that every client reads and msgspec rejects: lone surrogate escapes, and nesting past the recursion limit.
 
 A token cut between the halves of an emoji leaves `"\\ud83d"` in a delta; `JSON.parse` accepts it and msgspec does not. Both
-cases are rare, so this module trades speed for tolerance: it finds the bounds of the members of one object, or of the
-elements of one array, and keeps them as bytes. It rejects what `JSON.parse` rejects, NaN and Infinity included; past the
-recursion limit it only checks that brackets are balanced, and that there are at most `MOST_BRACKETS`.
+cases are rare, so this module trades speed for tolerance: it finds where each member of one object, or each element of one
+array, begins and ends, and keeps it as bytes. It rejects whatever `JSON.parse` rejects, including NaN and Infinity. Past the
+recursion limit it checks only that brackets are balanced, and that there are at most `MOST_BRACKETS`.
 """
 
 import json
@@ -17,10 +17,10 @@ from typing import Any, Final, NoReturn
 from msgspec import Raw
 
 MOST_BRACKETS: Final = 20_000
-"""How many brackets may open in JSON nested past the recursion limit: balancing them takes a hundred times as long."""
+"""The most brackets that JSON nested past the recursion limit may open: balancing them takes a hundred times as long."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-# A string that is not closed reaches to the end: tried anew at each of its quotes, it would take quadratic time.
+# An unclosed string matches up to the end of the data: retrying at each of its quotes would take quadratic time.
 _BRACKET = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
@@ -63,8 +63,8 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-# The scanner runs over latin-1 text, in which an index is a byte offset; what it decodes is thrown away, and of numbers that
-# is their length: `int` refuses long ones.
+# The scanner runs over latin-1 text, in which an index is a byte offset. Decoded values are discarded; a number is decoded
+# to its length, since `int` refuses long ones.
 _scan = make_scanner(
     json.JSONDecoder(parse_constant=_refuse, parse_int=len, parse_float=len)  # type: ignore[arg-type]  # typeshed is wrong
 )

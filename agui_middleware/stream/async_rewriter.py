@@ -15,11 +15,11 @@ Write = Callable[[bytes], Awaitable[None]]
 
 
 class AsyncRewriter:
-    """Runs the filters of a plan that may await in front of a `Rewriter`, and hands what leaves to `write`.
+    """Runs the filters of a plan that may await in front of a `Rewriter`, and passes the output to `write`.
 
-    `start`, any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise what
-    `write` raises, and else what the same methods of `Rewriter` do. Options as there; the observer of
-    `witness` gets what comes and what leaves.
+    Call `start`, then `feed` any number of times, `finish` if the stream has ended, and `close` in any case. They raise what
+    `write` raises, and otherwise the same as the methods of `Rewriter`, whose options they take too. The observer of
+    `witness` is given each event as it came and as it leaves.
     """
 
     __slots__ = ("_pumps", "_write", "rewriter")
@@ -47,12 +47,12 @@ class AsyncRewriter:
 
     @property
     def awaits(self) -> bool:
-        """Whether a filter may await. If none does, the `rewriter` alone does the same, synchronously."""
+        """Whether any filter may await. If none does, the `rewriter` alone does the same work, synchronously."""
         return self._pumps is not None
 
     @property
     def ended(self) -> bool:
-        """Whether the stream takes no more."""
+        """Whether the stream takes no more bytes."""
         return self.rewriter.ended if self._pumps is None else self._pumps.ended
 
     @property
@@ -61,17 +61,17 @@ class AsyncRewriter:
         return self.rewriter.failure
 
     def take_failure(self) -> Exception | None:
-        """Return `failure`, and forget it. Kept, it would keep what its traceback has seen, through a reference cycle."""
+        """Return `failure`, and forget it: its traceback refers back to this stream, which would be a reference cycle."""
         failure, self.rewriter.chain.failure = self.failure, None
         return failure
 
     async def start(self) -> None:
-        """Let filters do what they do before the first event. Where it is sniffed for, that is when it comes."""
+        """Run the filters up to their first event. A sniffed stream starts them when that event comes."""
         if self._pumps is not None and self.rewriter.sniffer is None:
             await self._pumps.start()
 
     async def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; what becomes of them was written once this is awaited, but for what filters hold back."""
+        """Take the next bytes. When this returns, all output for them is written, except what filters hold back."""
         if self._pumps is None or self.rewriter.passthrough:
             await self._write_any(self.rewriter.feed(chunk))
         elif self.rewriter.sniffer is None:
@@ -81,7 +81,7 @@ class AsyncRewriter:
             await self._settle(self.rewriter.sniffer.verdict, self._pumps)
 
     async def finish(self, complete: bool = True) -> None:
-        """The stream has ended: write what is left. See `Rewriter.finish`."""
+        """Write what is left, once the stream has ended. See `Rewriter.finish`."""
         pumps, sniffer = self._pumps, self.rewriter.sniffer
         if pumps is not None and sniffer is not None and complete:
             await self._write_any(sniffer.finish())
@@ -96,7 +96,7 @@ class AsyncRewriter:
         await self._flush()
 
     async def close(self) -> None:
-        """Unwind the filters. Nothing is written any more, and nothing refers back here: see `Chain.close`."""
+        """Unwind the filters. Nothing is written afterwards, and no reference to this object is left: see `Chain.close`."""
         pumps, self._pumps, self._write = self._pumps, None, _write_nowhere
         try:
             if pumps is not None:

@@ -16,9 +16,9 @@ from agui_middleware.protocol.event import Event, as_event
 class Chain:
     """Drives the declared filters of one response: events in by `push`, events out by `emit`.
 
-    A filter that raises (`failure` is set) makes its successors read RUN_ERROR and the end, so that they close what they
-    keep open. One that returns early makes them read the end. Neither is given another event, and the chain has `ended`.
-    `close` must be called once the response is over, for whatever reason.
+    If a filter raises, `failure` is set, and its successors read RUN_ERROR and then the end, so that they can close what
+    they keep open. If a filter returns early, they read the end. In both cases it gets no further events, and the chain has
+    `ended`. Call `close` when the response is over, however it ended.
     """
 
     __slots__ = (
@@ -45,12 +45,12 @@ class Chain:
         self._running: list[Running | None] = [None] * self._count
         self._steps: list[Step | None] = [None] * self._count
         self._skipping: list[EventSource] = [*composition.asleep]
-        self._dead = -1  # the last filter that reads no more; what would reach it, or any before it, is dropped
+        self._dead = -1  # the last filter that takes no more events: what would reach it, or any before it, is dropped
         self.ended: bool = False  # it takes no more events
         self.failure: Exception | None = None
 
     def push(self, event: Event) -> None:
-        """Hand one event to the filters. Whatever they make of it is emitted when this returns."""
+        """Pass one event to the filters. Everything that they yield for it has been emitted when this returns."""
         left = self.walk(event)
         if left is not None:
             self.leave(left)
@@ -83,7 +83,7 @@ class Chain:
         return event
 
     def leave(self, event: Event) -> None:
-        """Emit an event that `walk` has returned. Where it cannot be written, the last filter is to blame."""
+        """Emit an event that `walk` has returned. If it cannot be encoded, the last filter counts as the one that failed."""
         try:
             self._emit(event)
         except Exception as error:
@@ -91,19 +91,19 @@ class Chain:
             self._end_at(self._count)  # also without filters here, since one that may await has made the event
 
     def fail(self, error: Exception) -> None:
-        """End the run for a fault of the stream itself: every filter reads RUN_ERROR and the end."""
+        """End the run because the stream itself is faulty: every filter reads RUN_ERROR and the end."""
         self._fail(self._dead, error)
         self._end_at(self._count)
 
     def finish(self) -> None:
-        """The stream has ended: every filter delivers what it still holds."""
+        """End the stream: every filter yields what it still holds back."""
         self._finish_from(0)
         self._end_at(self._count)
 
     def close(self) -> None:
-        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound.
+        """Unwind every filter, in order. An exception that one of them raises is logged, and the next one is unwound.
 
-        Nothing is left that refers back here, so that a response is freed when it is over, and not by the garbage collector.
+        No reference to this object is left, so that a finished response is freed at once, without the garbage collector.
         """
         for running in self._running:
             if running is not None and running is not AT_WORK:
@@ -129,13 +129,13 @@ class Chain:
         return step
 
     def _deliver(self, index: int, output: Any) -> None:
-        """Take on what the filter before `index` has yielded."""
+        """Pass on an event that the filter before `index` has yielded."""
         left = self.walk(output if type(output) is Event else as_event(output), index)
         if left is not None:
             self._emit(left)
 
     def _end_behind(self, index: int) -> None:
-        """A filter has returned: its successors read the end."""
+        """Let the successors of a filter that has returned read the end."""
         if index > self._dead:
             self._end_at(index)
             self._finish_from(index + 1)

@@ -1,4 +1,4 @@
-"""A list of events through filters, and what left for each of them."""
+"""Runs a list of events through filters, and groups the output by event."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,10 +11,10 @@ from agui_middleware.stream.pumps import Pumps
 
 
 async def run_filters(events: Sequence[Event], composition: Composition, context: Context) -> list[list[Event]]:
-    """Return what left while each of `events` was at work, and at last what left behind the end.
+    """Return the events that left while each of `events` was processed, and as the last item those that left after the end.
 
-    A filter that holds an event back lets it out while a later one is at work. An event that nobody changed leaves as the
-    very object that came. Raises what a filter raises.
+    An event that a filter holds back leaves while a later one is processed. An unchanged event is the same object as in
+    `events`. Raises what a filter raises.
     """
     out: list[list[Event]] = [[]]
     chain = Chain(composition, context, lambda event: out[-1].append(event))
@@ -39,5 +39,5 @@ async def _nothing() -> None:
 
 @lru_cache(maxsize=256)
 def compose(*filters: Filter) -> Composition:
-    """Compose filters such as that of a row of the downgrades, which many streams go through."""
+    """Compose filters that many streams run through, such as the filter of one downgrade."""
     return Composition(filters)

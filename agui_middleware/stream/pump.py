@@ -23,7 +23,7 @@ from agui_middleware.filters.source import (
 
 
 class Pump:
-    """Drives `transform` over the events that `push` is given, and hands on what it yields, at once, through `deliver`.
+    """Drives `transform` over the events given to `push`, and passes each event that it yields to `deliver` at once.
 
     Every method raises what the generator raises, after which the pump is `done`. One call at a time. `close` may follow
     at any point, also after an exception or a cancellation, and any number of times.
@@ -54,7 +54,7 @@ class Pump:
 
     @coroutine
     def push(self, item: Any) -> Generator[Any, Any, None]:
-        """Hand `item` to the generator, and have the event loop wait for what the generator waits for."""
+        """Pass `item` to the generator, and let the event loop wait for what the generator awaits."""
         assert self._coroutine is not None  # `start` came first
         try:
             waiting: Any = self._coroutine.send(item)
@@ -82,11 +82,11 @@ class Pump:
         await self.close()
 
     def stop(self) -> None:
-        """Unwind the generator as soon as `deliver` returns, since nobody takes what it yields."""
+        """Unwind the generator as soon as `deliver` returns: its output is no longer used."""
         self._stopped = True
 
     async def close(self) -> None:
-        """Unwind the generator: its `finally` blocks run before this returns, and nothing it yields is handed on."""
+        """Unwind the generator: its `finally` blocks run before this returns, and what it yields is discarded."""
         self._closing = True
         for _ in range(ATTEMPTS):
             if self._coroutine is not None and not self.done:

@@ -1,4 +1,4 @@
-"""The filters of one response that may await, each on a pump, in front of the chain of declared ones."""
+"""The filters of one response that may await, each on a pump, in front of the chain of declared filters."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
@@ -13,11 +13,11 @@ from agui_middleware.stream.pump import Pump
 
 
 class Pumps:
-    """Drives the filters that may await, and pushes what leaves them into `chain`. After each event `flush` is awaited.
+    """Drives the filters that may await, and pushes their output into `chain`. After each event it awaits `flush`.
 
-    Failures and early returns are handled as a `Chain` handles them; the chain is the successor of the last pump, and
-    keeps the first failure of all. What
-    `flush` raises (the client disconnected) is raised by `start`, `push`, `fail` and `finish`, and no filter sees it.
+    Failures and early returns are handled as in a `Chain`. The chain is the successor of the last pump, and keeps the first
+    failure of all filters. An exception of `flush` (the client disconnected) is raised by `start`, `push`, `fail` and
+    `finish`, and no filter sees it.
     """
 
     def __init__(
@@ -44,23 +44,23 @@ class Pumps:
         self._raise_undeliverable()
 
     async def push(self, event: Event) -> None:
-        """Hand one event to the first filter."""
+        """Pass one event to the first filter."""
         await self._deliver(0, event)
         self._raise_undeliverable()
 
     async def fail(self, error: Exception) -> None:
-        """End the run for a fault of the stream itself: every filter reads RUN_ERROR and the end."""
+        """End the run because the stream itself is faulty: every filter reads RUN_ERROR and the end."""
         await self._fail(self._dead, error)
         self._raise_undeliverable()
 
     async def finish(self) -> None:
-        """The stream has ended: every filter yields what it still holds."""
+        """End the stream: every filter yields what it still holds back."""
         await self._finish_from(0)
         self._raise_undeliverable()
 
     async def close(self) -> None:
-        """Unwind every filter, in order. What one of them raises meanwhile is logged, and the next one is unwound; the same
-        where the task is cancelled meanwhile, which is raised in the end.
+        """Unwind every filter, in order. An exception that one of them raises is logged, and the next one is unwound. If the
+        task is cancelled meanwhile, the others are unwound too, and the cancellation is raised at the end.
         """
         stopped: BaseException | None = None
         for pump in self._pumps:
@@ -101,7 +101,7 @@ class Pumps:
         try:
             await self._flush()
         except Exception as error:
-            # Raised through the filters, it would be theirs to catch, and theirs to be blamed for.
+            # Raised through the filters, it could be caught by them, and would be blamed on them.
             self._undeliverable = error
             self._dead = len(self._pumps)
             for pump in self._pumps:

@@ -1,4 +1,4 @@
-"""A recorded stream through a plan, without a server."""
+"""Rewriting a recorded stream, without a server."""
 
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
@@ -51,10 +51,10 @@ def rewrite(
     filters: Sequence[Filter] = (),
     input: Mapping[str, Any] | None = None,
 ) -> bytes | Iterator[bytes] | AsyncIterator[bytes]:
-    """What the middleware makes of a recorded stream of Server-Sent Events: bytes in, bytes out.
+    """Rewrite a recorded stream of Server-Sent Events as the middleware would: bytes in, bytes out.
 
-    Bytes give bytes; an iterable of chunks gives an iterator, and an async iterable an async iterator, that yields what
-    each chunk becomes before it takes the next. `client` is a release of @ag-ui/client or another SDK with its version,
+    Bytes give bytes. An iterable of chunks gives an iterator, and an async iterable an async iterator, which yields the
+    output for each chunk before it takes the next. `client` is a release of @ag-ui/client or another SDK with its version,
     such as `ag_ui@0.2.0` (`None` or `"current"`: one that reads everything), `visibility` is `auto` or a value of
     `SubagentVisibility`. `input` is the RunAgentInput that the stream answers, for filters that look at `Context.input`.
 
@@ -74,7 +74,7 @@ def rewrite(
 
 
 class Recording:
-    """One stream, whose output is collected instead of sent."""
+    """One stream whose output is collected instead of sent."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Recording:
 
 
 def _step(step: Awaitable[None]) -> None:
-    """Run what awaits nothing."""
+    """Run a coroutine that awaits nothing. Raises `RuntimeError` if it does await something."""
 
     async def run() -> None:
         await step

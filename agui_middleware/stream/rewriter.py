@@ -12,8 +12,6 @@ from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
-logger: logging.Logger = logging.getLogger("agui_middleware.stream")
-
 _TYPES = frozenset(EventType)
 _TYPE_NAMES = frozenset(type.encode() for type in EventType)
 _RUN_BOUNDS = frozenset({"RUN_STARTED", "RUN_ERROR"})
@@ -22,9 +20,9 @@ _RUN_BOUNDS = frozenset({"RUN_STARTED", "RUN_ERROR"})
 class Rewriter:
     """Decodes, filters and encodes one stream.
 
-    Any number of `feed`, `finish` where the stream has ended, and `close` whatever happened. They raise nothing that a
-    filter or the stream is at fault for: once `ended`, the stream takes no more, and what it had to say, RUN_ERROR included,
-    was returned; where `failure` is set, that is why: an error of a filter, `MalformedEvent` or `EventTooLarge`.
+    Call `feed` any number of times, `finish` if the stream has ended, and `close` in any case. None of them raises for an
+    error of a filter or of the stream. Such an error ends the stream: all of its output, RUN_ERROR included, has been
+    returned, `ended` is true, and `failure` has the error: that of a filter, `MalformedEvent` or `EventTooLarge`.
 
     `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. `log` is shared by many streams.
     Filters of the plan that may await come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and
@@ -45,7 +43,7 @@ class Rewriter:
         self._hides = plan.hides
         self._comments = plan.reads_comments
         self._verify = verify
-        self._log = log or RateLimitedLog(logger)
+        self._log = log or RateLimitedLog(logging.getLogger("agui_middleware.stream"))
         self.decoder: Decoder = Decoder(max_event_bytes)
         self.chain: Chain = Chain(plan.composition, context, self._emit)
         sniffer = StrictSniffer if plan.hides else Sniffer
@@ -57,7 +55,7 @@ class Rewriter:
 
     @property
     def ended(self) -> bool:
-        """Whether the stream takes no more."""
+        """Whether the stream takes no more bytes."""
         return self.chain.ended
 
     @property
@@ -67,13 +65,13 @@ class Rewriter:
 
     @property
     def settled(self) -> bool:
-        """Whether the stream is known to be AG-UI, so that what is returned are whole frames."""
+        """Whether the stream is known to be AG-UI, so that the output consists of whole frames."""
         return not self._unsettled
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take the next bytes; return what becomes of them, but for what filters hold back.
+        """Take the next bytes, and return the output for them, without the events that filters hold back.
 
-        A chunk in which nothing changes is returned as the very same object.
+        A chunk in which nothing changes is returned as the same object.
         """
         if self._unsettled:
             return self._sniff(chunk)
@@ -104,9 +102,9 @@ class Rewriter:
         return self.written()
 
     def finish(self, complete: bool = True) -> bytes:
-        """The stream has ended: return what is left, be it an event without its blank line or what filters held back.
+        """Return the rest of the output, once the stream has ended: an event without its blank line, and what filters hold.
 
-        Not `complete`: it broke off, so that only what filters held back is left. An event without its end may be half.
+        If the stream is not `complete` (it broke off), the last event may be cut in half, and is left out.
         """
         passed = b""
         if self.sniffer is not None:
@@ -145,7 +143,7 @@ class Rewriter:
         return None
 
     def written(self) -> bytes:
-        """Return what was put out since the last call."""
+        """Return the output since the last call."""
         out = self._out
         if not out:
             return b""
@@ -155,14 +153,14 @@ class Rewriter:
         return b"".join(_frames(out))
 
     def decide(self) -> list[Item]:
-        """The stream is AG-UI: return what was decoded of it so far."""
+        """Treat the stream as AG-UI, and return the items decoded so far."""
         assert self.sniffer is not None  # asked by the caller
         items, self.sniffer = self.sniffer.items, None
         self._unsettled = False
         return items
 
     def pass_through(self) -> None:
-        """The stream is not AG-UI: all of it passes as it comes."""
+        """Treat the stream as another protocol: all of it passes as it comes."""
         self.passthrough, self.sniffer = True, None
 
     def _take(self, items: list[Item]) -> None:
@@ -198,12 +196,12 @@ class Rewriter:
             return None
 
     def _comment(self, frame: bytes) -> None:
-        """Put out a frame without data, unless the client takes it for an error."""
+        """Write a frame without data, unless the client would take it for an error."""
         if self._comments:
             self._out.append(frame)
 
     def _skip(self, line: bytes) -> None:
-        """Pass over what every client skips, unless it may be a piece of an event, which named an owner."""
+        """Ignore a line that every client skips, unless it may be a piece of an event that named an owner."""
         if self._hides and b"{" in line:
             raise MalformedEvent("a torn event")
 
@@ -244,8 +242,8 @@ def _on_one_line(data: bytes) -> bytes:
 
 
 def _frames(out: list[bytes | Event]) -> list[bytes]:
-    """The frames of a flush. Of the events that came of one frame, the last takes its `id` and `retry`: only then is it
-    all there.
+    """The frames of one flush. If one frame became several events, the last of them takes its `id` and `retry`: only then
+    has the client received all of it.
     """
     frames: list[bytes] = []
     taken: set[int] = set()

@@ -12,7 +12,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Sniffer:
-    """Looks at a stream until its first event: `verdict` is then true where it is AG-UI, false where it is not.
+    """Looks at a stream up to its first event. `verdict` is then true if the stream is AG-UI, and false if it is not.
 
     Comments and heartbeats before that event pass as they come, so that a slow agent's pings arrive. What is held, comments
     between the lines of one event included, takes at most `limit` bytes; past it, the verdict is false. Without `comments`,
@@ -26,7 +26,7 @@ class Sniffer:
         self._held: list[bytes] = []  # as it came
         self._size = 0
         self.items: list[Item] = []
-        """The same, decoded: the rewriter's to take, once the verdict is true."""
+        """The same, decoded: the rewriter takes these items once the verdict is true."""
         self.verdict: bool | None = None
 
     def feed(self, chunk: bytes) -> bytes:
@@ -43,7 +43,7 @@ class Sniffer:
         return self._passed() if self.verdict is None and self._decoder.idle else b""
 
     def finish(self) -> bytes:
-        """The stream has ended: return what is held, none of which is an event."""
+        """Return the held bytes, once the stream has ended: they contain no event."""
         self.verdict = False
         return self._passed()
 
@@ -56,14 +56,14 @@ class Sniffer:
         return b"".join(_encoded(item) for item in items if self._comments or type(item) is not Comment)
 
     def release(self) -> bytes:
-        """Return what is held, and forget it."""
+        """Return the held bytes, and forget them."""
         held = b"".join(self._held)
         self._held, self._size, self.items = [], 0, []
         return held
 
 
 class StrictSniffer(Sniffer):
-    """The same where subagents are hidden: looks at every frame until one may be AG-UI, and is never false before the end.
+    """The sniffer for hidden subagents: it looks at every frame until one may be AG-UI, and is never false before the end.
 
     A server may send anything before a run, and a first frame that is not AG-UI would otherwise be a way around `hidden`.
     """
@@ -80,7 +80,7 @@ class StrictSniffer(Sniffer):
         return self._look(self._decoder.feed(chunk))
 
     def finish(self) -> bytes:
-        """The stream has ended: look at the rest too, and return what passes unread."""
+        """Look at the rest, once the stream has ended, and return what passes unread."""
         passed = self._look(self._decoder.finish())
         if self.verdict is None:
             self.verdict = False
@@ -109,7 +109,7 @@ class StrictSniffer(Sniffer):
 
 
 def _verdict(item: Item) -> bool | None:
-    """What an item tells; `None` for a comment, an unknown field, a heartbeat, and what has no data."""
+    """The verdict on one item; `None` for a comment, an unknown field, a heartbeat, or a frame without data."""
     if type(item) is Comment or type(item) is UnknownField:
         return None
     if type(item) is not Frame:

@@ -8,7 +8,7 @@ Departures from the HTML standard, https://html.spec.whatwg.org/multipage/server
 
 1. A last event without its blank line is delivered, not discarded: @ag-ui/client reads it, and it may be RUN_FINISHED.
 2. `id` is not sticky. A rewriter that repeated it on events that had none would move a consumer's resume cursor.
-3. Bytes are never decoded: invalid UTF-8 is the reader's affair.
+3. Bytes are never decoded: invalid UTF-8 is left to the reader.
 """
 
 from collections.abc import Iterable
@@ -41,20 +41,20 @@ class Comment(msgspec.Struct, gc=False):
 
 
 class UnknownField(msgspec.Struct, gc=False):
-    """A line of a field that nobody knows, and that holds a brace: every reader skips it, and it may be a torn event."""
+    """A line with an unknown field name that contains a brace: every reader skips it, and it may be a torn event."""
 
     line: bytes
 
 
 class TooLarge(msgspec.Struct, gc=False):
-    """An event grew past the bound. It is the last thing that a decoder gives; what it held is freed."""
+    """An event grew past the bound. This is the last item that a decoder yields; its buffers are freed."""
 
 
 Item = Frame | Comment | UnknownField | TooLarge
 
 
 class Pieces:
-    """Bytes that come in pieces, however small. They take little more memory than joined."""
+    """A buffer for bytes that come in pieces of any size. It takes little more memory than the joined bytes."""
 
     __slots__ = ("_blocks", "_tail", "size")
 
@@ -64,7 +64,7 @@ class Pieces:
         self.size: int = 0
 
     def append(self, piece: bytes) -> None:
-        """Put a piece behind the others."""
+        """Append a piece."""
         self.size += len(piece)
         if len(piece) < _BLOCK:
             self._tail += piece
@@ -83,9 +83,9 @@ class Pieces:
 
 
 class Decoder:
-    """Bytes to frames. Work is linear in the input, whatever the chunking; memory is at most twice one event.
+    """Decodes bytes into frames. Work is linear in the input for any chunking; memory is at most twice one event.
 
-    `max_event_bytes` bounds one event, in bytes of its lines, whether it is finished or not: so the outcome does not
+    `max_event_bytes` bounds one event, in bytes of its lines, whether it is finished or not, so that the outcome does not
     depend on the chunking.
     """
 
@@ -136,7 +136,7 @@ class Decoder:
         return None
 
     def finish(self) -> list[Item]:
-        """The stream has ended: the last event, if its blank line is missing."""
+        """The last event, if the stream ended without its blank line."""
         items: list[Item] = []
         if not self._closed:
             rest = (self._head or b"") + self._unfinished.take()
@@ -235,7 +235,7 @@ class Decoder:
 
 
 def _lines_of(chunk: bytes) -> Iterable[bytes]:
-    """The lines of a chunk with their ends. Of a large one not all at once: each is an object, and may have a few bytes."""
+    """The lines of a chunk with their ends. A large chunk is split block by block: each line is an object, however short."""
     if len(chunk) <= _BLOCK:
         yield from chunk.splitlines(keepends=True)
         return
@@ -248,7 +248,7 @@ def _lines_of(chunk: bytes) -> Iterable[bytes]:
 
 
 def encode(data: bytes | None, fields: Fields | None = None) -> bytes:
-    """One frame. Data of several lines goes out as several `data:` lines, which every client joins again."""
+    """Encode one frame. Data of several lines becomes several `data:` lines, which every client joins again."""
     if fields is None and data is not None and 10 not in data:
         return b"data: %b\n\n" % data
     values = [(name.encode(), getattr(fields, name, None)) for name in Fields.__struct_fields__]
@@ -259,5 +259,5 @@ def encode(data: bytes | None, fields: Fields | None = None) -> bytes:
 
 
 def encode_comment(text: bytes = b"") -> bytes:
-    """A comment as a frame of its own: readers that split on blank lines skip it whole."""
+    """Encode a comment as a frame of its own: readers that split on blank lines skip it as a whole."""
     return b":%b\n\n" % text

@@ -1,4 +1,4 @@
-"""A `Rewriter` with an observer of what the agent sends and of what leaves: for what is kept of a conversation."""
+"""A `Rewriter` with an observer, which sees each event of the agent and each event that leaves. The history needs both."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, TypedDict, Unpack
@@ -18,23 +18,23 @@ _RUN_BOUNDS: Final = _RUN_STARTS | _RUN_ENDS
 
 
 class Observer(Protocol):
-    """Gets each event of a response, on both sides of the filters. No method may raise."""
+    """Is given each event of a response, before and after the filters. No method may raise."""
 
     def agent_sent(self, event: Event) -> None:
-        """An event as it came."""
+        """Called with an event as it came."""
         ...
 
     def client_got(self, event: Event) -> None:
-        """An event that leaves."""
+        """Called with an event that leaves."""
         ...
 
     def passed(self, event: Event) -> None:
-        """Both at once, of an event that leaves as it came."""
+        """Called once, in place of both, with an event that leaves as it came."""
         ...
 
 
 class Witness(NamedTuple):
-    """What a `WitnessedRewriter` needs."""
+    """The observer of a `WitnessedRewriter`, and what goes with it."""
 
     observer: Observer
     edit_start: Callable[[Event], Event]
@@ -54,9 +54,9 @@ class Options(TypedDict):
 
 
 class WitnessedRewriter(Rewriter):
-    """A `Rewriter` with a witness. A class of its own, so that one without pays nothing for it.
+    """A `Rewriter` with a witness. It is a class of its own, so that a rewriter without one pays nothing for it.
 
-    `run_ended`: an event has left that ends a run. The reader may set it back.
+    `run_ended`: an event that ends a run has left. The caller may reset it.
     """
 
     def __init__(

@@ -121,6 +121,14 @@ def test_loop_that_just_stops_has_no_terminal_event(caplog: pytest.LogCaptureFix
     assert ["r1" in record.message for record in caplog.records] == [True]
 
 
+def test_a_loop_that_always_stops_so_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(20):
+        said(TextDelta(text="a"))
+        said(FINISHED, TextDelta(text="late"))
+        said(TextDelta(text="a"), AssistantText(text="b"), FINISHED)
+    assert [vars(record)["count"] for record in caplog.records] == [1, 1, 1, 10, 10, 10]
+
+
 def done(text: str) -> Done:
     return Done(outcome=RunOutcome(status="finished", text=text))
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, Route, Settings
-from agui_middleware.asgi.fault_watch import ALL_EXAMINED, ONE_IN
+from agui_middleware.asgi.fault_watch import ALL_EXAMINED, FIRST_BODIES, ONE_IN
 from agui_middleware.filters.contract import Filter, Loss
 from agui_middleware.filters.producer_faults import fault_of, missing_repairs
 from agui_middleware.filters.repair import repair
@@ -170,8 +170,44 @@ async def test_what_cannot_be_read_is_not_examined(messages: list[object], caplo
     assert hints(caplog) == []
 
 
+async def test_a_message_without_a_body_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    app = sent(EVENT_STREAM, {"type": "http.response.body", "more_body": True}, body(NULL), END)
+    await Exchange().run(AGUIMiddleware(app, Settings(routes=[Route(path="/agent")])))
+    assert hints(caplog) == ["null-members"]
+
+
 async def test_no_more_is_examined_than_an_event_may_be_long(caplog: pytest.LogCaptureFixture) -> None:
     [faulty, *_] = STREAMS["null-members"]
     late = [*stream("RS q"), *stream(f"CUSTOM {'x' * 300} value=0"), *faulty]
     await Exchange().run(wrapped(late, max_event_bytes=400))
     assert hints(caplog) == []
+
+
+TOKENS = stream("RS r; TS m; " + "TC m x; " * FIRST_BODIES)
+
+
+async def test_of_many_tokens_the_first_are_examined(caplog: pytest.LogCaptureFixture) -> None:
+    end = stream("TE m; RF r")
+    await Exchange().run(wrapped([*TOKENS, *stream("TC m x metadata=null"), *end]))
+    assert hints(caplog) == []
+    await Exchange().run(wrapped([*TOKENS[:-4], *stream("TC m x metadata=null"), *end]))
+    assert hints(caplog) == ["null-members"]
+
+
+async def test_what_follows_many_tokens_is_examined(caplog: pytest.LogCaptureFixture) -> None:
+    await Exchange().run(wrapped([*TOKENS, *stream("TE m; TE m; RF r")]))
+    assert hints(caplog) == ["doubled-end"]
+
+
+@pytest.mark.parametrize("framed", [b"".join, lambda sent: b"".join(sent).replace(b"\n", b"\r\n")], ids=["LF", "CRLF"])
+async def test_what_a_token_brings_in_its_body_is_examined(framed: Any, caplog: pytest.LogCaptureFixture) -> None:
+    bodies = [*frames(TOKENS), framed([*frames(stream("TC m x; TE m"))]), *frames(stream("RF r"))]
+    await Exchange().run(AGUIMiddleware(sends(*bodies), Settings(routes=[Route(path="/agent")])))
+    assert hints(caplog) == []  # a call that found no TE m would be left open
+
+
+async def test_a_frame_in_pieces_is_examined(caplog: pytest.LogCaptureFixture) -> None:
+    sent = b"".join(frames(stream("TC m x; TE m; TE m; RF r")))
+    bodies = [*frames(TOKENS), sent[:70], *(sent[at : at + 1] for at in range(70, len(sent)))]
+    await Exchange().run(AGUIMiddleware(sends(*bodies), Settings(routes=[Route(path="/agent")])))
+    assert hints(caplog) == ["doubled-end"]

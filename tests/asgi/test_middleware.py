@@ -19,6 +19,7 @@ from agui_middleware.config.options import RouteOptions
 from agui_middleware.config.plan import Choice
 from agui_middleware.config.routes import ELSEWHERE
 from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.tools import deny_tools
 from agui_middleware.testing import encode_events
 from tests.notation import stream
 from tests.robustness.exchange import Exchange, sends
@@ -185,6 +186,14 @@ async def test_routes_by_path_the_first_match_wins() -> None:
     assert (await ask(app, "/old", headers=[(NAME, b"1.0.0")])).body == INLINE
     assert (await ask(app, "/off")).body == ATTRIBUTED
     assert (await ask(app, "/other", headers=[(NAME, b"0.0.58")])).body == HIDDEN  # since another path is hidden
+
+
+@pytest.mark.parametrize("path", ["/public", "/public/", "//public", "/public//", "/PUBLIC", "/%70ublic"])
+async def test_the_filters_of_a_route_take_its_path_in_the_spellings_that_frameworks_serve(path: str) -> None:
+    """Litestar serves `/public/` and `//public` for `/public`: what the route denies left there."""
+    agent = sends(encode_events(stream("RS r; KS c; KE c; KR c t; RF r")))
+    app = AGUIMiddleware(agent, Settings(routes=[Route(path="/public", filters=[deny_tools(["search"])])]))
+    assert (await ask(app, path)).body == encode_events(stream("RS r; RF r"))
 
 
 async def test_a_route_may_raise_or_lower_what_clients_that_do_not_say_are_taken_for() -> None:

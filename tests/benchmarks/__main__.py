@@ -23,7 +23,7 @@ BASELINE = Path(__file__).parent / "baseline.json"
 CLEARLY_WORSE = 1.6
 NOTHING = 1.0  # of a request, in matches of a route: less than that is noise
 # Of these contenders on token deltas, what they add as a share of what the floor and a naive wrapper add.
-WATCHED = ("inline", "hidden", "0.0.58", "0.0.45", "0.0.36")
+WATCHED = ("fault watch", "inline", "hidden", "0.0.58", "0.0.45", "0.0.36")
 DELTAS = ("parent's deltas", "subagent's deltas")
 
 

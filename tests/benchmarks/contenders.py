@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
+from agui_middleware.asgi.fault_watch import FaultWatch
 
 Wrap = Callable[[ASGIApp], ASGIApp]
 
@@ -114,6 +115,16 @@ def ours(visibility: Any = "auto", client: str | None = None) -> Wrap:
     return lambda app: AGUIMiddleware(app, settings)
 
 
+def look_for_faults(app: ASGIApp) -> ASGIApp:
+    """What is done beside the first responses of a route: nothing is rewritten, a copy is examined."""
+
+    async def examined(scope: Scope, receive: Receive, send: Send) -> None:
+        watch = FaultWatch(lambda route, feature: None, max_event_bytes=10 * 1024 * 1024)
+        await watch.watch(app, "/agent", ())(scope, receive, send)
+
+    return examined
+
+
 OURS: dict[str, Wrap] = {
     "passing": ours(),
     "inline": ours("inline"),
@@ -126,6 +137,7 @@ CONTENDERS: dict[str, Wrap] = {
     "bare": bare,
     "nothing": wrapping(nothing),
     "floor": wrapping(floor),
+    "fault watch": look_for_faults,
     **OURS,
     "naive json": wrapping(naive),
     "models": wrapping(models),

@@ -35,7 +35,7 @@ async def check(stream: Stream) -> None:
         recorder = Recorder()
         await exchange(wrap(apps.messages(stream)), recorder)
         nested = "snapshots" in stream.name  # which the naive ones do not look into
-        keeps = name in ("bare", "nothing", "floor", "passing") or (nested and name not in OURS)
+        keeps = name in ("bare", "nothing", "floor", "passing", "fault watch") or (nested and name not in OURS)
         tagged = [
             frame for frame in recorder.body.split(b"\n\n") if TAG.encode() in frame and b"SUBAGENT_" not in frame
         ]

@@ -93,6 +93,27 @@ def test_runs_that_become_one_keep_what_is_malformed_between_them(client: StartC
         assert not rewritten.accepted
 
 
+@pytest.mark.parametrize(
+    ("opened", "closed"),
+    [
+        ("KS c p", ""),
+        ("KS c p; KR c t", ""),
+        ("KS c p", "KE c; RF q"),
+        ("TS m", "TE m; RF q"),
+        ("STEP+ a", "STEP- a; RF q"),
+    ],
+)
+def test_a_run_that_ends_with_something_open_is_not_continued_by_the_next(
+    client: StartClient, opened: str, closed: str
+) -> None:
+    """Up to 0.0.36 runs are joined: what the first left open was closed in the second, and 1.0.0 alone rejected it."""
+    body = stream(*noted(f"RS r; {opened}; RF r; RS q; {closed}"))
+    for release in RELEASES:
+        bare, rewritten = client(release).read_many([body, rewrite(body, client=release)])
+        assert not bare.accepted
+        assert not rewritten.accepted
+
+
 @pytest.fixture(scope="module")
 def invalid(client: StartClient) -> list[Invalid]:
     return drawn(client, 3000 if EVERY_RELEASE else 120)

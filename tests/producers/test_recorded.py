@@ -5,6 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from agui_middleware import rewrite
+from agui_middleware.filters.contract import Loss
+from agui_middleware.filters.repair import repair
+from agui_middleware.filters.repair_also import repair_also
+from agui_middleware.testing import decode_events, run_filter
 from tests.clients.client import Client
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import Case
@@ -48,6 +52,15 @@ def test_recordings_of_subagents_are_read_without_them(client: StartClient, rele
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name)
 def test_the_newest_client_gets_a_recording_as_it_is(recording: Recording) -> None:
     assert rewrite(recording.stream) == recording.stream
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name)
+async def test_no_fault_is_seen_in_what_these_producers_send(recording: Recording) -> None:
+    """What reports faults of producers takes nothing for one that a client reads."""
+    losses: list[Loss] = []
+    for filter in (repair, repair_also()):
+        await run_filter(filter, decode_events(recording.stream), losses=losses)
+    assert losses == []
 
 
 @pytest.mark.parametrize("name", REFUSED)

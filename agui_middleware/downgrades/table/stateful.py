@@ -60,7 +60,7 @@ STATEFUL: tuple[Downgrade, ...] = (
         without_nested_steps,
         "rejects a step that begins while another one is open",
         loss="steps inside steps",
-        after=(After("several-runs", "an event between two runs parts them, even a step that is dropped"),),
+        after=(After("several-runs", "a run that leaves a step open is not joined, even if the step is dropped"),),
     ),
     Downgrade(
         "unchanged-runs",
@@ -85,7 +85,7 @@ STATEFUL: tuple[Downgrade, ...] = (
             After("activities", "what is dropped must not wait"),
             After("encrypted-values", "what is dropped must not wait"),
             After("thinking-events", "what is dropped must not wait"),
-            After("several-runs", "the end of a run, unless it is dropped, lets out what waits"),
+            After("several-runs", "the end of a run, unless it is dropped, lets out and closes what waits"),
             After("text-roles", "a text that is dropped must not keep anything waiting"),
         ),
         upgrade=join_texts,

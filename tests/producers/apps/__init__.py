@@ -11,11 +11,13 @@ from tests.producers.scenario import Scenario
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "true", "OTEL_SDK_DISABLED": "true"}
 
 PRODUCERS = {
+    "ag2": "ag2",
     "adk": "ag-ui-adk",
     "agent_framework": "agent-framework-ag-ui",
     "agno": "agno",
     "crewai": "ag-ui-crewai",
     "langgraph": "ag-ui-langgraph",
+    "langroid": "ag-ui-langroid",
     "llama_index": "llama-index-protocols-ag-ui",
     "pydantic_ai": "pydantic-ai-slim",
     "strands": "ag-ui-strands",
