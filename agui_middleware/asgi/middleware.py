@@ -90,8 +90,9 @@ class AGUIMiddleware:
         self._reports = Reports()
         self._clients = Clients(self.settings, identify, self._reports)
         varies = identify is None
-        self._streams = Streams(self._plans, self.settings, self._reports, on_plan, on_loss, on_restore, varies)
         self._turns = TurnMaker(self.settings, history, owner, self._reports)
+        hooks, has_history = (on_plan, on_loss, on_restore), self._turns.has_store
+        self._streams = Streams(self._plans, self.settings, self._reports, *hooks, varies, has_history)
         self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
         self._frames = self.settings.fix_framing or self._plans.routing.hides
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set

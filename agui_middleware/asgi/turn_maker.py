@@ -33,6 +33,11 @@ class TurnMaker:
         self._reports = reports
         self._threads = _threads(settings, settings.history if history is None else history)
 
+    @property
+    def has_store(self) -> bool:
+        """Whether conversations are kept."""
+        return self._threads is not None
+
     def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> "Turn | None":
         """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
         choice, threads = decision.choice, self._threads
