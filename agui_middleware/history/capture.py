@@ -5,7 +5,7 @@ from typing import Final
 from agui_middleware.downgrades import Difference
 from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
-from agui_middleware.history.record import Kept
+from agui_middleware.history.record import Kept, next_stamp
 from agui_middleware.history.texts import SharedTexts
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
@@ -19,6 +19,7 @@ _OF_CALLS: Final = types_about(CALL)
 _THINKING: Final = types_about(THINKING, THINKING_SPAN)
 _RESTATES: Final = frozenset({"MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT"})
 """The types that put other messages in the place of those that there are."""
+_MAX_STAMPS: Final = 8  # no more of its earlier records can still be in the store
 _LOSES_REASONING: Final = frozenset({Difference.OTHER_REASONING, Difference.WITHOUT_EARLIER, Difference.SNAPSHOT_ORDER})
 
 
@@ -46,6 +47,8 @@ class Capture:
         "_kept",
         "_limit",
         "_posted",
+        "_read",
+        "_stamps",
         "_texts",
     )
 
@@ -57,6 +60,8 @@ class Capture:
         self._kept = kept
         self._client = client
         self._limit = limit
+        self._read = [chain.stamp for chain in kept.chains] if kept is not None else []
+        self._stamps = [next_stamp(self._read)]
         self._gave_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
         self._canonical = Conversation(given.messages)
@@ -125,7 +130,10 @@ class Capture:
         self.client_got(event)
 
     def finish(self) -> Kept | None:
-        """What is to be kept, once the response has ended; `None` where that is nothing, or more than the limit."""
+        """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.
+
+        It may be asked before the end, and again: what it returns later has the say of what it has returned before.
+        """
         self._texts.flush()
         self._calls.flush()
         if self._gave_up or self._is_too_large():
@@ -135,9 +143,11 @@ class Capture:
             if self._has_thought:
                 said = {head.id for head, _ in ours}
                 theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
-            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept)
+            stamp, seen = self._stamps[-1], [*self._read, *self._stamps[:-1]]
+            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept, stamp, seen)
         except MalformedEvent:
             return None
+        self._stamps = [*self._stamps[-_MAX_STAMPS:], stamp + 1]
         return None if kept.is_empty else kept
 
     def _is_too_large(self) -> bool:

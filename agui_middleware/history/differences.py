@@ -25,17 +25,27 @@ _TEXTS: Final = ("content", "function.arguments")
 
 
 def kept_of(
-    canonical: Messages, base: Messages, given: Posted, posted: Posted, client: ClientVersion | None, kept: Kept | None
+    canonical: Messages,
+    base: Messages,
+    given: Posted,
+    posted: Posted,
+    client: ClientVersion | None,
+    kept: Kept | None,
+    stamp: int,
+    seen: list[int],
 ) -> Kept:
     """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
 
     `posted` is what the client has posted for it, and `given` what the agent was given, restored by the record `kept`.
+    `stamp` and `seen` are those of its chain.
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
     differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept())
     if kept is not None:
         differences.supersede(kept, given)
+    for chain in differences.kept.chains:
+        chain.stamp, chain.seen, chain.question = stamp, seen, _question(posted)
     return differences.kept
 
 
@@ -54,6 +64,13 @@ def held_calls(messages: Iterable[tuple[str, tuple[MessageHead, Raw]]]) -> dict[
             if id is not None:
                 calls.setdefault(id, (key, call))
     return calls
+
+
+def _question(posted: Posted) -> str:
+    """The key of the user's message that was posted last; empty where another message was."""
+    if not posted.messages or posted.messages[-1][0].role != "user":
+        return ""
+    return keys_of(head for head, _ in posted.messages)[-1]
 
 
 def _is_posted(message: tuple[MessageHead, Raw]) -> bool:

@@ -4,8 +4,10 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 EXTRA: Final = "pip install 'agui-middleware[history]'"
 
@@ -31,6 +33,37 @@ class Store(Protocol):
     ) -> None:
         """Keep `value` under `key`, for `ttl` seconds."""
         ...
+
+
+Change: TypeAlias = Callable[[dict[str, Any] | None], Mapping[str, Any]]
+"""The value that is to be put, for the one that stands there. It must not wait for anything, nor change its argument."""
+
+
+@runtime_checkable
+class SharedStore(Store, Protocol):
+    """A store that several processes write. Without this method the later of two writes at once replaces the earlier."""
+
+    async def update_atomically(
+        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
+    ) -> None:
+        """Put what `change` makes of the value under `key`, while nobody else puts another one there."""
+        ...
+
+
+class LockedStore:
+    """A store with a lock a key, such as those of Redis. `lock` makes one by its name."""
+
+    def __init__(self, store: Store, lock: Callable[[str], AbstractAsyncContextManager[object]]) -> None:
+        self.get = store.get
+        self.put = store.put
+        self._lock = lock
+
+    async def update_atomically(
+        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
+    ) -> None:
+        """See `SharedStore`. It costs two requests more than `get` and `put`."""
+        async with self._lock(f"{collection}:lock:{key}"):
+            await self.put(key, change(await self.get(key, collection=collection)), collection=collection, ttl=ttl)
 
 
 class Opened(NamedTuple):
@@ -84,6 +117,7 @@ class MemoryStore:
             self._size -= _OVERHEAD + len(entry[0])
 
 
+_LOOK_AGAIN: Final = 0.01  # seconds, for another process to have written
 _OVERHEAD = 1000  # bytes that an entry takes besides its record
 
 
@@ -111,7 +145,9 @@ def opener(url: str, *, timeout: float, memory_limit: int) -> Callable[[], Opene
 
     def connect() -> Opened:
         client = Redis.from_url(address, decode_responses=True, socket_connect_timeout=timeout)
-        return Opened(RedisStore(client=client), client.aclose)
+        # A holder that dies leaves its lock until it expires. One that lives gives up before that: see `Threads`.
+        lock = partial(client.lock, timeout=max(timeout, 1), sleep=_LOOK_AGAIN)
+        return Opened(LockedStore(RedisStore(client=client), lock), client.aclose)
 
     try:
         Redis.from_url(address)

@@ -424,7 +424,7 @@ async def test_two_requests_of_one_thread_at_once_are_both_kept() -> None:
 async def test_a_thread_over_its_bound_loses_what_is_oldest() -> None:
     agent = Agent(DELEGATES, DELEGATES.replace("n", "k").replace("m", "l").replace("psst", "x" * 800), ANSWERS)
     app = AGUIMiddleware(
-        agent, Settings(history_limit=1250, routes=[Route(path="/agent", visibility="hidden")]), history="memory://"
+        agent, Settings(history_limit=1300, routes=[Route(path="/agent", visibility="hidden")]), history="memory://"
     )
     said = {"id": "l", "role": "assistant", "content": "hi"}
     await talk(app, [USER], LATER, [*LATER, said, {**AGAIN, "id": "u3"}])
