@@ -214,16 +214,18 @@ def _with_bases(item: Item, known: Item) -> Item:
 
 
 def _chains(newer: list[Chain], older: list[Chain]) -> list[Chain]:
-    """The newest one, and of all others those that still say where something stood.
+    """Those that no newer one has read, and of the others those that still say where something stood.
 
     The turn that began last counts as the newest, also where an earlier one has ended later.
     """
     chains: list[Chain] = []
     placed: set[str] = set()
+    read: set[int] = set()
     for chain in sorted([*newer, *older], key=lambda chain: -chain.stamp):
-        if not chains or chain.missing - placed:
+        if chain.stamp not in read or chain.missing - placed:
             chains.append(chain)
             placed |= chain.missing
+            read.update(chain.seen)
     return chains[:MAX_CHAINS]
 
 
