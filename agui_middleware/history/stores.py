@@ -111,6 +111,12 @@ class MemoryStore:
         while self._size > self._limit:
             self._drop(next(iter(self._values)))
 
+    async def update_atomically(
+        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
+    ) -> None:
+        """See `SharedStore`: nothing is awaited in between."""
+        await self.put(key, change(await self.get(key, collection=collection)), collection=collection, ttl=ttl)
+
     def _drop(self, place: tuple[str | None, str]) -> None:
         entry = self._values.pop(place, None)
         if entry is not None:
