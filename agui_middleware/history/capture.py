@@ -3,9 +3,10 @@
 from typing import Final
 
 from agui_middleware.downgrades import Difference
+from agui_middleware.history.beginnings import Beginnings
 from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
-from agui_middleware.history.record import Kept, next_stamp
+from agui_middleware.history.record import Kept, keys_of, next_stamp
 from agui_middleware.history.texts import SharedTexts
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
@@ -33,11 +34,12 @@ class Capture:
     - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
 
     Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
-    costs a few comparisons and no memory.
+    costs a few comparisons, and all of these together 64 KiB at most.
     """
 
     __slots__ = (
         "_base",
+        "_beginnings",
         "_calls",
         "_canonical",
         "_client",
@@ -67,8 +69,10 @@ class Capture:
         self._canonical = Conversation(given.messages)
         self._base = Conversation(posted.messages, reading_of(client))
         loses = bool(differences_of(client) & _LOSES_REASONING)
-        self._texts = SharedTexts(self._canonical, self._base, of_calls=False, reasoning=not loses)
-        self._calls = SharedTexts(self._canonical, self._base, of_calls=True)
+        self._beginnings = Beginnings()
+        sides = self._canonical, self._base, self._beginnings
+        self._texts = SharedTexts(*sides, of_calls=False, reasoning=not loses)
+        self._calls = SharedTexts(*sides, of_calls=True)
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""
@@ -143,12 +147,19 @@ class Capture:
             if self._has_thought:
                 said = {head.id for head, _ in ours}
                 theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
-            stamp, seen = self._stamps[-1], [*self._read, *self._stamps[:-1]]
-            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept, stamp, seen)
+            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept, self._beginnings)
         except MalformedEvent:
             return None
-        self._stamps = [*self._stamps[-_MAX_STAMPS:], stamp + 1]
+        self._stamp(kept)
         return None if kept.is_empty else kept
+
+    def _stamp(self, kept: Kept) -> None:
+        stamp, heads = self._stamps[-1], [head for head, _ in self._posted.messages]
+        for chain in kept.chains:
+            chain.stamp, chain.seen = stamp, [*self._read, *self._stamps[:-1]]
+            if heads and heads[-1].role == "user":
+                chain.question = keys_of(heads)[-1]
+        self._stamps = [*self._stamps[-_MAX_STAMPS:], stamp + 1]
 
     def _is_too_large(self) -> bool:
         held = self._canonical.text_size + self._base.text_size + self._texts.size + self._calls.size

@@ -26,8 +26,8 @@ class Member(msgspec.Struct, array_like=True, omit_defaults=True):
     canonical: bytes
     bases: list[bytes]
     """What clients hold in its place."""
-    tail: bool = False
-    """Both are the ends of a text whose beginning is the same, and is not kept."""
+    beginning: bytes = b""
+    """Where both are the ends of a text whose beginning is the same, and is not kept: the digest of that."""
 
 
 class Item(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -46,7 +46,7 @@ class Item(msgspec.Struct, array_like=True, omit_defaults=True):
     @property
     def says(self) -> tuple[object, ...]:
         """What the agent has said, without what clients hold in its place."""
-        members = {name: (member.canonical, member.tail) for name, member in self.members.items()}
+        members = {name: (member.canonical, member.beginning) for name, member in self.members.items()}
         return members, self.whole, self.holder, self.calls, self.result_of
 
 
@@ -180,13 +180,13 @@ def keys_of(heads: Iterable[MessageHead]) -> list[str]:
 def next_stamp(seen: Iterable[int]) -> int:
     """A stamp for a turn that begins: later than all that it has read, also where the clocks of two machines differ.
 
-    Milliseconds, about, above 20 random bits that tell turns apart that begin in the same one.
+    Nanoseconds, of which the last 14 bits are random: they tell turns apart that begin in the same moment.
     """
     now = time.time_ns() | _SAME_MOMENT
-    return max(now, max(seen, default=0) | _SAME_MOMENT) + 1 + secrets.randbits(19)
+    return max(now, max(seen, default=0) | _SAME_MOMENT) + 1 + secrets.randbits(13)
 
 
-_SAME_MOMENT: Final = (1 << 20) - 1
+_SAME_MOMENT: Final = (1 << 14) - 1  # 16 µs
 
 
 def _united(older: dict[str, Item], newer: dict[str, Item], read: dict[str, Item]) -> dict[str, Item]:
@@ -207,9 +207,9 @@ def _with_bases(item: Item, known: Item) -> Item:
     members = dict(item.members)
     for name, member in item.members.items():
         before = known.members.get(name)
-        if before is not None and before.canonical == member.canonical and before.tail == member.tail:
+        if before is not None and before.canonical == member.canonical and before.beginning == member.beginning:
             bases = [*member.bases, *(base for base in before.bases if base not in member.bases)][:MAX_BASES]
-            members[name] = Member(member.canonical, bases, member.tail)
+            members[name] = Member(member.canonical, bases, member.beginning)
     return msgspec.structs.replace(item, members=members)
 
 

@@ -1,7 +1,7 @@
-"""Two turns of a thread of which the later one has not read the record of the earlier: each outcome in history/README.md.
+"""Two turns of a thread of which the later one has not read the record of the earlier: see history/README.md.
 
-A user stops a run and goes on within milliseconds; a user sends twice; two workers have a request each. Each case is merged in
-both orders, since either record may be written first.
+A user stops a run and goes on within milliseconds; a user sends twice; two workers have a request each. Each case is
+merged in both orders, since either record may be written first.
 """
 
 from collections.abc import Callable
@@ -126,7 +126,7 @@ def test_what_a_later_turn_has_read_and_left_out_stays_out_though_the_earlier_on
 
 def test_a_turn_that_has_read_the_other_has_the_say_whatever_the_clocks_say() -> None:
     seen = next_stamp([])
-    ahead = seen + (10**9 << 20)
+    ahead = seen + 10**18
     assert next_stamp([seen]) > seen
     assert next_stamp([ahead, seen]) > ahead + 8, "a turn writes up to eight records, each with the next stamp"
 
