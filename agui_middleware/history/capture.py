@@ -155,10 +155,10 @@ class Capture:
 
     def _stamp(self, kept: Kept) -> None:
         stamp, heads = self._stamps[-1], [head for head, _ in self._posted.messages]
+        asked = bool(heads) and heads[-1].role == "user"
         for chain in kept.chains:
             chain.stamp, chain.seen = stamp, [*self._read, *self._stamps[:-1]]
-            if heads and heads[-1].role == "user":
-                chain.question = keys_of(heads)[-1]
+            chain.question = keys_of(heads)[-1] if asked else ""
         self._stamps = [*self._stamps[-_MAX_STAMPS:], stamp + 1]
 
     def _is_too_large(self) -> bool:

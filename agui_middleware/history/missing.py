@@ -40,7 +40,7 @@ def _of_chain(draft: Draft, chain: Chain) -> Iterator[str]:
 
 
 def _is_answered(draft: Draft, key: str, again: set[str]) -> bool:
-    """Whether what stood behind a message still does: not where that is a question that was answered `again`, or is to be."""
+    """Whether what stood behind a message still does: not behind a question that was answered `again`, or is to be."""
     if not key or key in again:
         return False
     return draft.keys[-1] != key or draft.messages[key][0].role != "user"

@@ -79,7 +79,7 @@ class SharedTexts:
             tokens = self._shared.get(id)
             if tokens is not None and id == self._last_id and self._passes(token, last, id):
                 self._last = None
-                self._leave_out(token, tokens)
+                self._leave_out(token.raw, tokens)
                 return
             self._wait()
         self._match(token, id)
@@ -92,10 +92,7 @@ class SharedTexts:
         raw = token.raw
         if raw.find(b'"metadata"') >= 0:
             return False
-        tokens.append(raw)
-        self._left += len(raw)
-        if self._left > _MAX_LEFT:
-            self._fold()
+        self._leave_out(raw, tokens)
         return True
 
     def settle(self) -> None:
@@ -116,15 +113,12 @@ class SharedTexts:
             return False
         return token.raw.find(b'"metadata"') < 0
 
-    def _leave_out(self, token: Event, tokens: list[bytes]) -> None:
-        tokens.append(token.raw)
-        self._left += len(token.raw)
+    def _leave_out(self, token: bytes, tokens: list[bytes]) -> None:
+        tokens.append(token)
+        self._left += len(token)
         if self._left > _MAX_LEFT:
-            self._fold()
-
-    def _fold(self) -> None:
-        self._left = 0
-        self._beginnings.fold()
+            self._left = 0
+            self._beginnings.fold()
 
     def _wait(self) -> None:
         token, id = self._last, self._last_id
@@ -148,7 +142,7 @@ class SharedTexts:
             mark = self._mark(id) if first is token or _delta(first) == _delta(token) else None
             if mark is not None:
                 self.size -= len(waiting.popleft().raw)
-                self._leave_out(first, tokens := self._beginnings.tokens(mark))
+                self._leave_out(first.raw, tokens := self._beginnings.tokens(mark))
                 if not waiting:
                     del self._waiting[id]
                     self._shared[id] = tokens

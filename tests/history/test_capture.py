@@ -391,6 +391,13 @@ def test_ids_of_a_restored_thread() -> None:
     assert [head.id for head, _ in after.messages] == ["u1", "m", "u2"]
 
 
+def test_tokens_with_metadata_are_taken_also_where_they_pass() -> None:
+    both = Both(client=OLD)
+    for event in events('TS m; TC m a; TC m b; TC m c metadata={"a":1}; TC m d'):
+        both.capture.passed(event)
+    assert both.kept == Kept(items={"m": Item({"metadata": Member(b'{"a":1}', [b""])})})
+
+
 def test_tokens_that_pass_unchanged_need_not_be_taken() -> None:
     """From the second one on: the first shows that both sides have the text."""
     both = Both()
