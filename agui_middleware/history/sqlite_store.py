@@ -12,7 +12,7 @@ from typing import Any, Final, SupportsFloat, TypeVar
 import anyio
 from anyio.lowlevel import RunVar
 
-from agui_middleware.history.stores import Change
+from agui_middleware.history.store import Change
 
 T = TypeVar("T")
 

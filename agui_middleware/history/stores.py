@@ -1,27 +1,29 @@
-"""The stores that a URL names, and what a store is."""
+"""The stores that a URL names."""
 
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, TypeAlias, runtime_checkable
+from typing import Any, Final, SupportsFloat
+
+from agui_middleware.history.store import Change, Opened, Store
 
 EXTRA: Final = "pip install 'agui-middleware[history]'"
 
 
-@runtime_checkable
-class Store(Protocol):
-    """What is needed of a store: two methods of py-key-value-aio's `AsyncKeyValue`, so that each of its stores is one.
+class LockedStore:
+    """A store with a lock a key, such as those of Redis. `lock` makes one by its name."""
 
-    Values are objects of JSON.
-    """
+    def __init__(self, store: Store, lock: Callable[[str], AbstractAsyncContextManager[object]]) -> None:
+        self._store = store
+        self._lock = lock
 
     async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
-        """The value under `key`; `None` where there is none, or where its time is up."""
-        ...
+        """See `Store`."""
+        return await self._store.get(key, collection=collection)
 
     async def put(
         self,
@@ -31,32 +33,8 @@ class Store(Protocol):
         collection: str | None = None,
         ttl: SupportsFloat | None = None,
     ) -> None:
-        """Keep `value` under `key`, for `ttl` seconds."""
-        ...
-
-
-Change: TypeAlias = Callable[[dict[str, Any] | None], Mapping[str, Any]]
-"""The value that is to be put, for the one that stands there. It must not wait for anything, nor change its argument."""
-
-
-@runtime_checkable
-class SharedStore(Store, Protocol):
-    """A store that several processes write. Without this method the later of two writes at once replaces the earlier."""
-
-    async def update_atomically(
-        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
-    ) -> None:
-        """Put what `change` makes of the value under `key`, while nobody else puts another one there."""
-        ...
-
-
-class LockedStore:
-    """A store with a lock a key, such as those of Redis. `lock` makes one by its name."""
-
-    def __init__(self, store: Store, lock: Callable[[str], AbstractAsyncContextManager[object]]) -> None:
-        self.get = store.get
-        self.put = store.put
-        self._lock = lock
+        """See `Store`."""
+        await self._store.put(key, value, collection=collection, ttl=ttl)
 
     async def update_atomically(
         self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
@@ -64,13 +42,6 @@ class LockedStore:
         """See `SharedStore`. It costs two requests more than `get` and `put`."""
         async with self._lock(f"{collection}:lock:{key}"):
             await self.put(key, change(await self.get(key, collection=collection)), collection=collection, ttl=ttl)
-
-
-class Opened(NamedTuple):
-    """A store in use."""
-
-    store: Store
-    close: Callable[[], Awaitable[None]]
 
 
 class MemoryStore:

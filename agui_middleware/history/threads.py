@@ -12,7 +12,7 @@ from anyio.lowlevel import current_token
 
 from agui_middleware.history.open_interrupts import interrupts_in, within
 from agui_middleware.history.record import Kept
-from agui_middleware.history.stores import Opened, SharedStore
+from agui_middleware.history.store import Opened, SharedStore
 from agui_middleware.protocol.interrupt_dialects import OpenInterrupt
 from agui_middleware.protocol.owned import Owned
 

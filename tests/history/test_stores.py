@@ -15,7 +15,8 @@ import pytest
 from key_value.aio.protocols.key_value import AsyncKeyValueProtocol
 
 from agui_middleware.history.sqlite_store import SQLiteStore
-from agui_middleware.history.stores import MemoryStore, Opened, SharedStore, Store, opener
+from agui_middleware.history.store import Opened, SharedStore, Store
+from agui_middleware.history.stores import MemoryStore, opener
 
 
 class Clock:

@@ -7,7 +7,8 @@ import anyio
 import pytest
 
 from agui_middleware.history.record import Item, Kept
-from agui_middleware.history.stores import MemoryStore, Opened, in_use
+from agui_middleware.history.store import Opened
+from agui_middleware.history.stores import MemoryStore, in_use
 from agui_middleware.history.threads import Bounds, Record, StoreUnavailable, Threads, decoded, encoded, thread_key
 from agui_middleware.protocol.owned import Owned
 
