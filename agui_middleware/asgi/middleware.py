@@ -135,12 +135,14 @@ class AGUIMiddleware:
             decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted
             send = send if turn is None else turn.sender(send)
         app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
+        if turn is not None:
+            self._turns.begin(turn)
         try:
             await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
             decision.freeze()
             if turn is not None:
-                await turn.end()
+                await self._turns.end(turn)
 
     def _is_sampled(self) -> bool:
         """Whether to look for events that older releases reject: in the first responses, then in one of sixteen, since it

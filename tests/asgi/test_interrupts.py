@@ -244,9 +244,7 @@ async def test_no_echo_raises_into_the_server(echo: Any) -> None:
         (
             "1.0.0",
             {"interrupts": "outcome"},
-            encode_events(
-                [STARTED, {"type": "CUSTOM", "name": "on_interrupt", "value": ASKS, "subagentRunId": "s"}, FINISHED]
-            ),
+            encode_events([STARTED, {**events(announced(ASKS))[1], "subagentRunId": "s"}, FINISHED]),
         ),
     ],
 )
