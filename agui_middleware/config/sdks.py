@@ -17,6 +17,7 @@ EVERY_SDK: Final = (
 )
 # What an SDK does not need that hands events on as they come, and makes no conversation of them.
 _NO_CONVERSATION: Final = ("reopened-calls", "reopened-texts", "call-parents")
+_SNAPSHOTS: Final = ("snapshot",)
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
@@ -29,6 +30,8 @@ def _since(
     spared: tuple[str, ...] = (),
     limits: str = "",
     comments: bool = True,
+    ignores: tuple[str, ...] = (),
+    as_assistant: tuple[str, ...] = (),
     refused: str = "",
 ) -> Reader:
     parse = ClientVersion.parse
@@ -41,6 +44,8 @@ def _since(
         spared=spared,
         limits=limits,
         comments=comments,
+        ignores=frozenset(ignores),
+        as_assistant=frozenset(as_assistant),
         refused=refused,
     )
 
@@ -61,8 +66,16 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "Dart",
         "ag_ui",
         versions=(
-            _since("0.1.0", "no-input-echo", "posted-names", like="0.0.40", spared=_NO_CONVERSATION, limits=_LONG_IDS),
-            _since("0.2.0", like="0.0.53", spared=_NO_CONVERSATION, limits=_LONG_IDS),
+            _since(
+                "0.1.0",
+                "no-input-echo",
+                "posted-names",
+                like="0.0.40",
+                spared=_NO_CONVERSATION,
+                ignores=_SNAPSHOTS,
+                limits=_LONG_IDS,
+            ),
+            _since("0.2.0", like="0.0.53", spared=_NO_CONVERSATION, ignores=_SNAPSHOTS, limits=_LONG_IDS),
         ),
     ),
     _sdk(
@@ -74,17 +87,18 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:kotlin-core",
         "com.ag-ui.community:kotlin-tools",
         versions=(
-            _since("0.2.1", *_ONE_AT_A_TIME, "posted-tool-names", like="0.0.40"),
-            _since("0.2.4", *_ONE_AT_A_TIME, "five-roles", "posted-tool-names", like="0.0.44"),
+            _since("0.2.1", *_ONE_AT_A_TIME, "posted-tool-names", ignores=_SNAPSHOTS, like="0.0.40"),
+            _since("0.2.4", *_ONE_AT_A_TIME, "five-roles", "posted-tool-names", ignores=_SNAPSHOTS, like="0.0.44"),
             _since(
                 "0.2.5",
                 "five-roles",
                 "posted-tool-names",
                 like="0.0.44",
+                ignores=_SNAPSHOTS,
                 limits="posts texts that overlapped back cut short, if its stateful agent keeps the history",
             ),
-            _since("0.4.0", "five-roles", "posted-tool-names", "media-parts", like="0.0.53"),
-            _since("0.4.1", "five-roles", "posted-tool-names", "media-parts", like="0.0.58"),
+            _since("0.4.0", "five-roles", "posted-tool-names", "media-parts", ignores=_SNAPSHOTS, like="0.0.53"),
+            _since("0.4.1", "five-roles", "posted-tool-names", "media-parts", ignores=_SNAPSHOTS, like="0.0.58"),
         ),
     ),
     _sdk(
@@ -93,10 +107,10 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "ag-ui-go",
         # Pseudo-versions, which begin with the time of the commit: v0.0.0-20260226120000-abcdef123456.
         versions=(
-            _since("0.0.0-20251010-0", "activities", like="0.0.44", spared=_NO_CONVERSATION),
-            _since("0.0.0-20251120-0", like="0.0.44", spared=_NO_CONVERSATION),
-            _since("0.0.0-20260226-0", like="0.0.53", spared=_NO_CONVERSATION),
-            _since("0.0.0-20260514-0", like="0.0.58", spared=_NO_CONVERSATION),
+            _since("0.0.0-20251010-0", "activities", like="0.0.44", spared=_NO_CONVERSATION, ignores=_SNAPSHOTS),
+            _since("0.0.0-20251120-0", like="0.0.44", spared=_NO_CONVERSATION, ignores=_SNAPSHOTS),
+            _since("0.0.0-20260226-0", like="0.0.53", spared=_NO_CONVERSATION, ignores=_SNAPSHOTS),
+            _since("0.0.0-20260514-0", like="0.0.58", spared=_NO_CONVERSATION, ignores=_SNAPSHOTS),
         ),
     ),
     _sdk(
@@ -105,7 +119,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:java-client",
         "com.ag-ui:client",
         versions=(
-            _since("0.0.1", "declared-members", like="0.0.40", spared=_NO_CONVERSATION),
+            _since("0.0.1", "declared-members", like="0.0.40", spared=_NO_CONVERSATION, ignores=_SNAPSHOTS),
             _since(
                 "0.1.0",
                 *_STRING_MESSAGES,
@@ -114,6 +128,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 "posted-resume",
                 like="0.0.58",
                 spared=_NO_CONVERSATION,
+                ignores=_SNAPSHOTS,
             ),
         ),
     ),
@@ -164,8 +179,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
         ".NET (AGUI.Client)",
         "AGUI.Client",
         versions=(
-            _since("0.0.3", "posted-text-parts", like="0.0.58", limits="throws at RUN_ERROR"),
-            _since("0.0.4", "posted-text-parts", like="0.0.58"),
+            _since("0.0.3", "posted-text-parts", like="0.0.58", ignores=_SNAPSHOTS, limits="throws at RUN_ERROR"),
+            _since("0.0.4", "posted-text-parts", like="0.0.58", ignores=_SNAPSHOTS),
         ),
     ),
     _sdk(
@@ -194,6 +209,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits="ignores reasoning, state, activities and snapshots",
+                ignores=_SNAPSHOTS,
+                as_assistant=("user", "system", "developer"),
             ),
         ),
     ),
@@ -210,6 +227,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits="ignores tool results, reasoning, state and activities",
+                ignores=("tool",),
             ),
             _since(
                 "0.7.11",
@@ -219,6 +237,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits=_TANSTACK_LIMITS,
+                as_assistant=("developer",),
             ),
             _since(
                 "0.10.0",
@@ -228,6 +247,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits=_TANSTACK_LIMITS,
+                as_assistant=("developer",),
             ),
             _since(
                 "0.18.6",
@@ -237,6 +257,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits=_TANSTACK_LIMITS,
+                as_assistant=("developer",),
             ),
             _since(
                 "0.26.0",
@@ -248,6 +269,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits=_TANSTACK_LIMITS,
+                as_assistant=("developer",),
             ),
             _since(
                 "0.30.0",
@@ -257,6 +279,7 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits=_TANSTACK_LIMITS,
+                as_assistant=("developer",),
             ),
         ),
     ),

@@ -28,9 +28,9 @@ class SecondTurn:
 
     def __init__(self, plan: Plan) -> None:
         first = _posting([_message(_ASKED)])
-        self._client = plan.client
-        self._capture = Capture(first, first, None, plan.client, _LIMIT)
-        self._held = Conversation(first.messages, reading_of(plan.client))
+        self._client = plan.named_client
+        self._capture = Capture(first, first, None, plan.named_client, _LIMIT)
+        self._held = Conversation(first.messages, reading_of(plan.named_client))
 
     def agent_sent(self, event: Event) -> None:
         """Take an event of the agent."""

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import Difference
 from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
@@ -28,7 +29,7 @@ class Capture:
     - `given`: what the agent was given, the restored conversation.
     - `posted`: what the client has posted, upgraded, before it was restored.
     - `kept`: the record by which it was restored, if there was one.
-    - `client`: the release that reads the response. `None`: one that reads everything.
+    - `client`: the release, or the SDK, that reads the response. `None`: one that reads everything.
     - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
 
     Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
@@ -50,7 +51,7 @@ class Capture:
     )
 
     def __init__(
-        self, given: Posted, posted: Posted, kept: Kept | None, client: ClientVersion | None, limit: int
+        self, given: Posted, posted: Posted, kept: Kept | None, client: ClientVersion | Reader | None, limit: int
     ) -> None:
         self._given = given
         self._posted = posted
@@ -60,10 +61,12 @@ class Capture:
         self._gave_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
         self._canonical = Conversation(given.messages)
-        self._base = Conversation(posted.messages, reading_of(client))
-        loses = bool(differences_of(client) & _LOSES_REASONING)
-        self._texts = SharedTexts(self._canonical, self._base, of_calls=False, reasoning=not loses)
-        self._calls = SharedTexts(self._canonical, self._base, of_calls=True)
+        reading = reading_of(client)
+        self._base = Conversation(posted.messages, reading)
+        keeps = not differences_of(client) & _LOSES_REASONING
+        restated = reading.snapshots
+        self._texts = SharedTexts(self._canonical, self._base, of_calls=False, reasoning=keeps, restated=restated)
+        self._calls = SharedTexts(self._canonical, self._base, of_calls=True, restated=restated)
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""

@@ -87,6 +87,17 @@ class Draft:
             if message is not None and not message[0].toolCalls and digest(message[1]) == known:
                 self.removed.add(key)
 
+    def remove_copies(self) -> None:
+        """Take out reasoning that an SDK posts in messages of its own, where the agent's has come back."""
+        thoughts = "".join(
+            _text(raw) for key in self.restored for head, raw in [self.messages[key]] if head.role == "reasoning"
+        )
+        known = self.kept.items.keys() | {key for chain in self.kept.chains for key in chain.keys}
+        for key in self.keys:
+            head, raw = self.messages[key]
+            if head.role == "reasoning" and key not in known and _text(raw) in thoughts:
+                self.removed.add(key)
+
     def result(self, order: list[str]) -> Posted:
         """The conversation in this order; the posted one where nothing has changed."""
         after = [self.messages[key] for key in order if key not in self.removed]
@@ -138,6 +149,11 @@ class Draft:
             self.messages[key] = as_message(message.without("toolCalls"))
             if head.role == "assistant" and not message.get("content") and key not in self.kept.items:
                 self.removed.add(key)  # it was there for the calls alone
+
+
+def _text(raw: Raw) -> str:
+    content = JsonObject.of(bytes(raw)).get("content")
+    return content if isinstance(content, str) else ""
 
 
 def _ordered(calls: list[tuple[str, JsonObject]], item: Item | None) -> list[tuple[str, JsonObject]]:

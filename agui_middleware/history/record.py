@@ -39,7 +39,10 @@ class Item(msgspec.Struct, array_like=True, omit_defaults=True):
     calls: list[str] = []
     """Of a message, the order of its calls, where the client holds some elsewhere or not at all."""
     result_of: str = ""
-    """Of a tool message that the client has not, the call that it answers."""
+    """Of a tool message that the client has not, or posts under an id of its own, the call that it answers."""
+
+
+_NOTHING: Final = Item()
 
 
 class Chain(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -150,7 +153,7 @@ def _united(older: dict[str, Item], newer: dict[str, Item]) -> dict[str, Item]:
     for key, item in newer.items():
         known = older.get(key)
         united[key] = item if known is None else _with_bases(item, known)
-    return {key: item for key, item in united.items() if item.members or item.whole or item.holder or item.calls}
+    return {key: item for key, item in united.items() if item != _NOTHING}
 
 
 def _with_bases(item: Item, known: Item) -> Item:

@@ -28,6 +28,7 @@ class SharedTexts:
     - `of_calls`: the tokens are the arguments of tool calls, else the texts of messages.
     - `reasoning`: whether the texts of reasoning may be left out too. Of a client that drops reasoning at a snapshot, all of
       it has to be kept.
+    - `restated`: whether the client applies snapshots. If not, its text has to be compared with the one in a snapshot.
     """
 
     __slots__ = (
@@ -38,16 +39,26 @@ class SharedTexts:
         "_marks",
         "_of_calls",
         "_reasoning",
+        "_restated",
         "_shared",
         "_waiting",
         "size",
     )
 
-    def __init__(self, canonical: Conversation, base: Conversation, *, of_calls: bool, reasoning: bool = True) -> None:
+    def __init__(
+        self,
+        canonical: Conversation,
+        base: Conversation,
+        *,
+        of_calls: bool,
+        reasoning: bool = True,
+        restated: bool = True,
+    ) -> None:
         self._canonical = canonical
         self._base = base
         self._of_calls = of_calls
         self._reasoning = reasoning
+        self._restated = restated
         self._marks = 0
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
         self._shared: set[str] = set()  # what has its mark in both conversations, as far as is known since `settle`
@@ -155,7 +166,7 @@ class SharedTexts:
         return (ours, theirs) if ours.marker is not None or ours.so_far() == theirs.so_far() else None
 
     def _can_share(self, token: Event, id: str) -> bool:
-        both = self._both(id)
+        both = self._both(id) if self._restated else None
         if both is None or token.may_contain(b'"metadata"'):
             return False
         ours = both[0]
