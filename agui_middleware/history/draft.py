@@ -75,7 +75,10 @@ class Draft:
             message = self.messages.get(key)
             if message is None or key in restored or not item.members:
                 continue
-            changes = _changes(flat_message(message[1]), item)
+            posted = flat_message(message[1])
+            changes = _changes(posted, item)
+            if "role" in changes and posted.get("content") is None:
+                changes["content"] = b'""'  # an assistant's content alone is optional
             if changes:
                 self.members += len(changes)
                 self.messages[key] = as_message(with_members(JsonObject.of(bytes(message[1])), changes))
