@@ -92,13 +92,11 @@ class Draft:
 
     def remove_copies(self) -> None:
         """Take out reasoning that an SDK posts in messages of its own, where the agent's has come back."""
-        thoughts = "".join(
-            _text(raw) for key in self.restored for head, raw in [self.messages[key]] if head.role == "reasoning"
-        )
+        thoughts = "".join(_thought(self.messages[key]) or "" for key in self.restored)
         known = self.kept.items.keys() | {key for chain in self.kept.chains for key in chain.keys}
-        for key in self.keys:
-            head, raw = self.messages[key]
-            if head.role == "reasoning" and key not in known and _text(raw) in thoughts:
+        for key in self.keys if thoughts else ():
+            thought = _thought(self.messages[key])
+            if thought is not None and thought in thoughts and key not in known:
                 self.removed.add(key)
 
     def result(self, order: list[str]) -> Posted:
@@ -154,9 +152,9 @@ class Draft:
                 self.removed.add(key)  # it was there for the calls alone
 
 
-def _text(raw: Raw) -> str:
-    content = JsonObject.of(bytes(raw)).get("content")
-    return content if isinstance(content, str) else ""
+def _thought(message: tuple[MessageHead, Raw]) -> str | None:
+    content = JsonObject.of(bytes(message[1])).get("content") if message[0].role == "reasoning" else None
+    return content if isinstance(content, str) else None
 
 
 def _ordered(calls: list[tuple[str, JsonObject]], item: Item | None) -> list[tuple[str, JsonObject]]:
