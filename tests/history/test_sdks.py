@@ -24,7 +24,8 @@ Run = str | list[Json]
 
 def given(client: str, run: Run, *posted: Json) -> list[Json]:
     """What the agent gets, where a client posts this behind its run, which a user's `u1` has begun."""
-    return turns(client, [run], list(posted))[-1]
+    after: list[Json] = turns(client, [run], list(posted))[-1]
+    return after
 
 
 def turns(client: str, runs: Sequence[Run], *posted: list[Json]) -> list[Any]:
