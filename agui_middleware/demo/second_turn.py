@@ -23,8 +23,8 @@ _GOES_ON: Final = {"id": "user-2", "role": "user", "content": "And the day after
 class SecondTurn:
     """Follows a stream on both sides of the filters, for a client that starts with one user message.
 
-    No client runs: what it keeps is derived from the table of downgrades for its release, or from that of SDKs. Ids that an SDK
-    gives results of its own are not shown.
+    No client runs: what it keeps is derived from the table of downgrades for its release, or from that of SDKs.
+    Ids that an SDK gives results of its own are not shown.
     """
 
     def __init__(self, plan: Plan) -> None:
