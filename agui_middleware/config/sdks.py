@@ -1,7 +1,7 @@
 """The table of SDKs: one row for each range of versions that reads alike.
 
-A new version that reads as its predecessor needs no row. One that reads otherwise gets a row behind it; `rows` names what it
-cannot read besides what the release that it reads `like` cannot.
+A new version that reads as its predecessor needs no row. One that reads differently gets a row behind it; `rows` names the
+features that it cannot read, apart from those of the release that it reads `like`.
 """
 
 from dataclasses import replace
@@ -10,12 +10,12 @@ from typing import Final, Literal
 from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.protocol.releases import ClientVersion
 
-# No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
+# Each of these is fatal or lossy for several SDKs, and costs the others nothing.
 EVERY_SDK: Final = (
     *("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps"),
     *("posted-gaps", "posted-pieces", "posted-order"),
 )
-# What an SDK does not need that hands events on as they come, and makes no conversation of them.
+# Rows that only a conversation needs: an SDK that hands events on as they come is spared them.
 _NO_CONVERSATION: Final = ("reopened-calls", "reopened-texts", "call-parents")
 _SNAPSHOTS: Final = ("snapshot",)
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
