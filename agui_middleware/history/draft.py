@@ -93,9 +93,10 @@ class Draft:
 
     def remove_copies(self) -> None:
         """Take out reasoning that an SDK posts in messages of its own, where the agent's has come back."""
-        thoughts = "".join(_thought(self.messages[key]) or "" for key in self.restored)
+        back = [thought for key in self.restored if (thought := _thought(self.messages[key])) is not None]
+        thoughts = "".join(back)
         known = self.kept.items.keys() | {key for chain in self.kept.chains for key in chain.keys}
-        for key in self.keys if thoughts else ():
+        for key in self.keys if back else ():
             thought = _thought(self.messages[key])
             if thought is not None and thought in thoughts and key not in known:
                 self.removed.add(key)

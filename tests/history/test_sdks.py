@@ -129,6 +129,15 @@ def test_a_copy_of_reasoning_makes_way_for_the_agents() -> None:
     assert ids(given(TANSTACK, RUN, *posted)) == ["u1", "r1", "m", "t", "n", "u2"]
 
 
+def test_a_copy_of_reasoning_that_holds_an_encrypted_value_alone_makes_way() -> None:
+    """drawn, TanStack 0.26.0: as a provider gives reasoning that it keeps for itself."""
+    run = "RS r; GS r1; GE r1; EV message r1; TS n; TC n bye; TE n; RF r"
+    copy = {"id": "n-reasoning-0", "role": "reasoning", "content": "", "encryptedValue": "x"}
+    after = given(TANSTACK, run, user("u1"), copy, said_by_agent("n", "bye"))
+    assert ids(after) == ["u1", "r1", "n", "u2"]
+    assert of(after, "r1")["encryptedValue"] == "x"
+
+
 def test_reasoning_that_is_no_copy_stays() -> None:
     """That of another agent, or one that a user has edited; and the copy of a thought whose place is gone."""
     other = said_by_agent("n-reasoning-1", "I wonder", role="reasoning")
