@@ -11,7 +11,7 @@ from agui_middleware.protocol.budget import Budget
 from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries, Owner
-from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
+from agui_middleware.protocol.event_types import EVENT_KINDS, TOKENS, types_that
 from agui_middleware.protocol.messages import edit_interrupts, edit_messages
 from agui_middleware.protocol.ownership import Ownership, Steps
 
@@ -26,6 +26,8 @@ _PLAIN = types_that(
         and kind.carries is Carries.NOTHING
     )
 )
+# What says whose it is. A THINKING_TEXT_MESSAGE_CONTENT names nothing, and is counted: see `Nameless`.
+_NAMING = TOKENS & types_that(lambda kind: kind.about.id is not None)
 
 
 class SubagentVisibility(StrEnum):
@@ -66,7 +68,7 @@ def attributed(_: Context) -> Step:
     return lambda event: event
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=TOKENS)
 def inline(context: Context) -> Step:
     """`SubagentVisibility.INLINE`."""
     steps, chunks = Steps(context.budget), Chunks(context.budget)
@@ -87,7 +89,7 @@ def inline(context: Context) -> Step:
     return show
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=_NAMING)
 def track_ownership(context: Context) -> Step:
     """Record ownership before the route's own filters can drop the events that establish it, where `hidden` follows them."""
     owners, chunks = Ownership(earlier=context._earlier, budget=context.budget, recorded=True), Chunks(context.budget)
@@ -104,7 +106,7 @@ def track_ownership(context: Context) -> Step:
     return track
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=_NAMING)
 def hidden(context: Context) -> Step:
     """`SubagentVisibility.HIDDEN`."""
     owners = Ownership(context._ownership, context._earlier, context.budget)

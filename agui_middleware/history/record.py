@@ -44,13 +44,16 @@ class Item(msgspec.Struct, array_like=True, omit_defaults=True):
     calls: list[str] = []
     """Of a message, the order of its calls, where the client holds some elsewhere or not at all."""
     result_of: str = ""
-    """Of a tool message that the client has not, the call that it answers."""
+    """Of a tool message that the client has not, or posts under an id of its own, the call that it answers."""
 
     @property
     def says(self) -> tuple[object, ...]:
         """What the agent has said, without what clients hold in its place."""
         members = {name: (member.canonical, member.beginning) for name, member in self.members.items()}
         return members, self.whole, self.holder, self.calls, self.result_of
+
+
+_NOTHING: Final = Item()
 
 
 class Chain(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -221,7 +224,7 @@ def _united(older: dict[str, Item], newer: dict[str, Item], read: dict[str, Item
             united[key] = known
         else:
             united[key] = _with_bases(item, known)
-    return {key: item for key, item in united.items() if item.members or item.whole or item.holder or item.calls}
+    return {key: item for key, item in united.items() if item != _NOTHING}
 
 
 def _with_bases(item: Item, known: Item) -> Item:
