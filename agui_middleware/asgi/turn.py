@@ -90,7 +90,8 @@ class Turn:
         kept, owned, _ = self._record or (None, Owned(), None)
         self._context = context
         context._earlier = owned
-        self._capture = Capture(given, posted, kept, plan.client, self._threads.bounds.limit)
+        limit = max(context.budget.limit, 4 * self._threads.bounds.limit)
+        self._capture = Capture(given, posted, kept, plan.client, limit)
         follow = self._interrupts.run_ended
         as_posted = Echo(posted, given).as_posted
         if plan.interrupts == "outcome":

@@ -7,8 +7,10 @@ from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
 from agui_middleware.history.record import Kept
 from agui_middleware.history.texts import SharedTexts
+from agui_middleware.protocol.budget import Budget
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
+from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_kind import CALL, THINKING, THINKING_SPAN
 from agui_middleware.protocol.event_types import TOKENS, types_about
@@ -29,7 +31,8 @@ class Capture:
     - `posted`: what the client has posted, upgraded, before it was restored.
     - `kept`: the record by which it was restored, if there was one.
     - `client`: the release that reads the response. `None`: one that reads everything.
-    - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
+    - `limit`: how many bytes may be held until the response ends. Where more would have to be, nothing is kept: `finish`
+      returns `None`.
 
     Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
     costs a few comparisons and no memory.
@@ -44,7 +47,6 @@ class Capture:
         "_given",
         "_has_thought",
         "_kept",
-        "_limit",
         "_posted",
         "_texts",
     )
@@ -56,21 +58,26 @@ class Capture:
         self._posted = posted
         self._kept = kept
         self._client = client
-        self._limit = limit
         self._gave_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
-        self._canonical = Conversation(given.messages)
-        self._base = Conversation(posted.messages, reading_of(client))
+        budget = Budget(limit)
+        self._canonical = Conversation(given.messages, budget=budget)
+        self._base = Conversation(posted.messages, reading_of(client), budget)
         loses = bool(differences_of(client) & _LOSES_REASONING)
         self._texts = SharedTexts(self._canonical, self._base, of_calls=False, reasoning=not loses)
         self._calls = SharedTexts(self._canonical, self._base, of_calls=True)
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""
+        if not self._gave_up:
+            try:
+                self._agent_sent(event)
+            except EventTooLarge:
+                self._give_up()
+
+    def _agent_sent(self, event: Event) -> None:
         head = event.head
         type = head.type
-        if self._gave_up:
-            return
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
@@ -84,7 +91,6 @@ class Capture:
             self._calls.flush()
         elif type in _THINKING:
             self._has_thought = True
-        self._gave_up = self._is_too_large()
         if type in ID_OF:
             self._agent_sent_chunk(event)
         else:
@@ -92,10 +98,15 @@ class Capture:
 
     def client_got(self, event: Event) -> None:
         """An event that the client is sent, in order."""
+        if not self._gave_up:
+            try:
+                self._client_got(event)
+            except EventTooLarge:
+                self._give_up()
+
+    def _client_got(self, event: Event) -> None:
         head = event.head
         type = head.type
-        if self._gave_up:
-            return
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
@@ -126,11 +137,11 @@ class Capture:
 
     def finish(self) -> Kept | None:
         """What is to be kept, once the response has ended; `None` where that is nothing, or more than the limit."""
-        self._texts.flush()
-        self._calls.flush()
-        if self._gave_up or self._is_too_large():
+        if self._gave_up:
             return None
         try:
+            self._texts.flush()
+            self._calls.flush()
             ours, theirs = self._canonical.messages(), self._base.messages()
             if self._has_thought:
                 said = {head.id for head, _ in ours}
@@ -138,11 +149,16 @@ class Capture:
             kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept)
         except MalformedEvent:
             return None
+        except EventTooLarge:
+            self._give_up()
+            return None
         return None if kept.is_empty else kept
 
-    def _is_too_large(self) -> bool:
-        held = self._canonical.text_size + self._base.text_size + self._texts.size + self._calls.size
-        return held > 4 * self._limit
+    def _give_up(self) -> None:
+        self._gave_up = True
+        self._canonical = self._base = Conversation()
+        self._texts.forget()
+        self._calls.forget()
 
     def _agent_sent_chunk(self, chunk: Event) -> None:
         try:

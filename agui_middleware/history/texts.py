@@ -10,6 +10,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
+from agui_middleware.protocol.budget import OVERHEAD
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
@@ -40,7 +41,6 @@ class SharedTexts:
         "_reasoning",
         "_shared",
         "_waiting",
-        "size",
     )
 
     def __init__(self, canonical: Conversation, base: Conversation, *, of_calls: bool, reasoning: bool = True) -> None:
@@ -53,8 +53,6 @@ class SharedTexts:
         self._shared: set[str] = set()  # what has its mark in both conversations, as far as is known since `settle`
         self._last: Event | None = None
         self._last_id = ""
-        self.size: int = 0
-        """How many bytes of tokens wait."""
 
     def agent_sent(self, token: Event, id: str) -> None:
         """A token of the agent, for the entity `id`."""
@@ -91,6 +89,13 @@ class SharedTexts:
         for id in list(self._waiting):
             self._diverge(id)
 
+    def forget(self) -> None:
+        """Let go of everything: nobody asks any more."""
+        self._canonical = self._base = Conversation()
+        self._waiting.clear()
+        self._shared.clear()
+        self._last = None
+
     def _passes(self, token: Event, sent: Event, id: str) -> bool:
         """Whether a token is the one that was sent just now, and nothing of its entity waits in front of it."""
         if not (sent is token or _is_untagged(token, sent)) or id in self._waiting:
@@ -102,8 +107,8 @@ class SharedTexts:
         assert token is not None  # asked by the callers
         self._last = None
         if self._can_share(token, id):
+            self._canonical.budget.hold(_size(token))
             self._waiting.setdefault(id, deque()).append(token)
-            self.size += len(token.raw)
         else:
             self._diverge(id)
             self._keep(self._canonical, token, id)
@@ -113,17 +118,20 @@ class SharedTexts:
         waiting = self._waiting.get(id)
         if waiting:
             while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
-                self.size -= len(waiting[0].raw)
+                self._release(waiting[0])
                 self._keep(self._canonical, waiting.popleft(), id)
             first = waiting[0]
             if (first is token or _delta(first) == _delta(token)) and self._mark(id):
-                self.size -= len(waiting.popleft().raw)
+                self._release(waiting.popleft())
                 if not waiting:
                     del self._waiting[id]
                     self._shared.add(id)
                 return
             self._diverge(id)
         self._keep(self._base, token, id)
+
+    def _release(self, token: Event) -> None:
+        self._canonical.budget.release(_size(token))
 
     def _keep(self, side: Conversation, token: Event, id: str) -> None:
         if token.head.type in ID_OF:  # all but its delta has been applied
@@ -138,7 +146,7 @@ class SharedTexts:
         if waiting is None:
             return
         for token in waiting:
-            self.size -= len(token.raw)
+            self._release(token)
             self._keep(self._canonical, token, id)
         ours = self._target(self._canonical, id)
         if ours is not None and any(_delta(token) for token in waiting):
@@ -152,14 +160,18 @@ class SharedTexts:
         ours, theirs = self._target(self._canonical, id), self._target(self._base, id)
         if ours is None or theirs is None or ours.marker != theirs.marker:
             return None
-        return (ours, theirs) if ours.marker is not None or ours.so_far() == theirs.so_far() else None
+        if ours.marker is None and ours.so_far() != theirs.so_far():
+            ours.marker = (None,)  # compared once, and not at each token of a long text
+            return None
+        return ours, theirs
 
     def _can_share(self, token: Event, id: str) -> bool:
-        both = self._both(id)
-        if both is None or token.may_contain(b'"metadata"'):
+        if token.may_contain(b'"metadata"'):
             return False
-        ours = both[0]
-        return self._reasoning or not isinstance(ours, Entry) or ours.role != "reasoning"
+        ours = self._target(self._canonical, id)
+        if isinstance(ours, Entry) and ours.role == "reasoning" and not self._reasoning:
+            return False
+        return self._both(id) is not None
 
     def _mark(self, id: str) -> bool:
         """Have a mark stand in both conversations for what is left out; returns whether it does."""
@@ -188,6 +200,10 @@ def cut(canonical: str, base: str) -> tuple[str, str, bool] | None:
 def is_cut(raw: bytes) -> bool:
     """Whether something is left out of a message."""
     return raw.find(_NONCE.encode()) >= 0
+
+
+def _size(token: Event) -> int:
+    return OVERHEAD + len(token.raw)
 
 
 def _delta(token: Event) -> str | None:

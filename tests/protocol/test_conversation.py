@@ -163,7 +163,7 @@ def test_untouched_messages_stay_the_very_same() -> None:
     assert after[0] == before[0]
     assert after[0][1] is before[0][1]
     assert json.loads(bytes(after[1][1])) == {"id": "n", "role": "assistant", "content": "a"}
-    assert conversation.text_size == 1
+    assert conversation.budget.held == 1
 
 
 def test_unknown_members_keep_their_bytes() -> None:
