@@ -43,7 +43,7 @@ class Capture:
         "_calls",
         "_canonical",
         "_client",
-        "_gave_up",
+        "has_given_up",
         "_given",
         "_has_thought",
         "_kept",
@@ -58,7 +58,7 @@ class Capture:
         self._posted = posted
         self._kept = kept
         self._client = client
-        self._gave_up = False
+        self.has_given_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
         budget = Budget(limit)
         self._canonical = Conversation(given.messages, budget=budget)
@@ -69,7 +69,7 @@ class Capture:
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""
-        if not self._gave_up:
+        if not self.has_given_up:
             try:
                 self._agent_sent(event)
             except EventTooLarge:
@@ -98,7 +98,7 @@ class Capture:
 
     def client_got(self, event: Event) -> None:
         """An event that the client is sent, in order."""
-        if not self._gave_up:
+        if not self.has_given_up:
             try:
                 self._client_got(event)
             except EventTooLarge:
@@ -137,7 +137,7 @@ class Capture:
 
     def finish(self) -> Kept | None:
         """What is to be kept, once the response has ended; `None` where that is nothing, or more than the limit."""
-        if self._gave_up:
+        if self.has_given_up:
             return None
         try:
             self._texts.flush()
@@ -155,7 +155,7 @@ class Capture:
         return None if kept.is_empty else kept
 
     def _give_up(self) -> None:
-        self._gave_up = True
+        self.has_given_up = True
         self._canonical = self._base = Conversation()
         self._texts.forget()
         self._calls.forget()

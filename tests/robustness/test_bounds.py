@@ -4,6 +4,7 @@ import pytest
 
 from agui_middleware import Context, EventTooLarge, rewrite
 from agui_middleware.downgrades import DOWNGRADES, downgrades_for
+from agui_middleware.downgrades.sdk import SDK_ROWS
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.json_scan import MOST_BRACKETS
@@ -13,13 +14,17 @@ from tests.work import memory_of, work_of
 
 PLANS = plans()
 # Together they have all rows and all filters.
-SOME = ("0.0.27", "0.0.36", "0.0.40", "0.0.45", "0.0.57", "0.0.59", "1.0.0", "filters", "rows of all SDKs")
+SOME = (
+    *("0.0.27", "0.0.36", "0.0.40", "0.0.45", "0.0.57", "0.0.59", "1.0.0", "filters"),
+    *("rows of all SDKs", "dropping rows of all SDKs", "interrupts as custom", "interrupts as outcome"),
+)
 LIMIT = 200_000
 
 
 def test_the_plans_of_these_tests_have_every_row() -> None:
     covered = {row.name for label in SOME for row in downgrades_for(PLANS[label].client)}
-    assert covered >= {row.name for row in DOWNGRADES if row.filter is not None}
+    covered |= {row for label in SOME if (reader := PLANS[label].reader) for row in reader.rows}
+    assert covered >= {row.name for row in (*DOWNGRADES, *SDK_ROWS) if row.filter is not None}
 
 
 @pytest.mark.untraced
