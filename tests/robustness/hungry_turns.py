@@ -194,13 +194,15 @@ def growth_of_body(make: Body, reader: ClientVersion | Reader | None, few: int, 
 
 
 def captured(plan: Plan, chunks: list[bytes], posted: Posted, limit: int = EVENT_LIMIT) -> Kept | None:
-    """What is kept of a response, of which `limit` bytes may be held until it ends."""
+    """What is kept of a response, of which filters and the history may each hold `limit` bytes."""
     capture = Capture(posted, posted, None, plan.client, limit)
-    context = Context(plan.client, max_event_bytes=EVENT_LIMIT)
+    context = Context(plan.client, max_event_bytes=limit)
     witness = Witness(capture, Echo(posted, posted).as_posted, agent_ended=OpenInterrupts().run_ended)
-    rewriter = WitnessedRewriter(plan, context, EVENT_LIMIT, witness, sniff=False, verify=False, log=None)
+    rewriter = WitnessedRewriter(plan, context, limit, witness, sniff=False, verify=False, log=None)
     for chunk in chunks:
         rewriter.feed(chunk)
+        if rewriter.ended:
+            break
     rewriter.finish()
     rewriter.close()
     return capture.finish()
