@@ -8,7 +8,6 @@ Agents that send both, as ag-ui-langgraph may, have announced an interrupt alrea
 the interrupt with the same tool call or the same value, and otherwise to the first that has none.
 """
 
-from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -51,19 +50,21 @@ class _Announced:
     """The CUSTOM events that the agent has sent in a run, by what they tell of their interrupts."""
 
     def __init__(self, budget: Budget) -> None:
-        self._places: Index[str, deque[int]] = Index(budget)
+        self._places: Index[str, list[int]] = Index(budget)
+        self._next: dict[str, int] = {}  # by identity, the first of its places that may be unclaimed
         self._count = 0
         self._claimed: set[int] = set()
 
     def forget(self) -> None:
         """Forget them: another run has begun."""
         self._places.clear()
+        self._next.clear()
         self._count, self._claimed = 0, set()
 
     def add(self, identities: set[str]) -> None:
         """Add an event, by its identities."""
         for identity in identities:
-            self._places.setdefault(identity, deque()).append(self._count)
+            self._places.setdefault(identity, []).append(self._count)
         self._count += 1
 
     @property
@@ -74,16 +75,19 @@ class _Announced:
     def claim(self, interrupt: OpenInterrupt) -> bool:
         """Give an interrupt the first of its events that is left; returns whether there is one."""
         own = (f"id {interrupt.id}", f"form {interrupt.form}", f"call {interrupt.call}")
-        left = [places for identity in own if (places := self._left(identity))]
+        left = [place for identity in own if (place := self._left(identity)) is not None]
         if left:
-            self._claimed.add(min(places[0] for places in left))
+            self._claimed.add(min(left))
         return bool(left)
 
-    def _left(self, identity: str) -> deque[int] | None:
-        places = self._places.get(identity)
-        while places and places[0] in self._claimed:
-            places.popleft()
-        return places
+    def _left(self, identity: str) -> int | None:
+        places, at = self._places.get(identity), self._next.get(identity, 0)
+        if places is None:
+            return None
+        while at < len(places) and places[at] in self._claimed:
+            at += 1
+        self._next[identity] = at
+        return places[at] if at < len(places) else None
 
 
 def _announcements(interrupts: list[JsonObject], announced: _Announced) -> list[Event]:

@@ -100,7 +100,7 @@ class Entry:
         self._source: JsonObject | None = None
         self._calls: list[Any] | None = None
         self._changes: dict[str, Any] = {}
-        self._last_result: Entry = self
+        self._last_result: Entry | None = None  # not itself, which would wait for the garbage collector
 
     @classmethod
     def new(cls, members: dict[str, Any]) -> Self:
@@ -171,10 +171,10 @@ class Entry:
 
     def last_result(self) -> "Entry":
         """The last of the tool messages that follow it; itself where none does."""
-        entry = self._last_result
+        entry = self._last_result or self
         while entry.next is not None and entry.next.role == "tool":
             entry = entry.next
-        self._last_result = entry
+        self._last_result = entry if entry is not self else None
         return entry
 
     def message(self) -> tuple[MessageHead, Raw]:

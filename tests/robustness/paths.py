@@ -95,7 +95,7 @@ class Request:
             "runId": f"r{self.turn}",
             "messages": [asked, *(got if self.turn > 1 else [])],
         }
-        empty = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+        empty: dict[str, object] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
         return json.dumps(posted | empty).encode()
 
 

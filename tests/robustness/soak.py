@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 from starlette.types import Message, Receive, Scope, Send
@@ -57,13 +58,13 @@ class Soak:
 
     def __post_init__(self) -> None:
         routes = [Route(path=f"/{mode}", visibility=mode, filters=[self._dawdling]) for mode in SEEN]  # type: ignore[arg-type]
-        kept = {"history": "memory://", "history_memory_limit": STORED, "keep_alive": KEEP_ALIVE}
+        kept: Any = {"history": "memory://", "history_memory_limit": STORED, "keep_alive": KEEP_ALIVE}
         self.app = AGUIMiddleware(self._agent, Settings(routes=routes, **kept))
         self._hungry = [frames(stream, 10) for stream in HUNGRY.values()]
         greedy = [Route(path=f"/{release}", client=release, filters=[self._dawdling]) for release in OLD]
         self._bounded = AGUIMiddleware(self._hungry_agent, Settings(routes=greedy, max_event_bytes=20_000, **kept))
         self._references = {
-            (mode, client): events_of(rewrite(b"".join(FRAMES), client=client, visibility=mode))  # type: ignore[arg-type]
+            (mode, client): events_of(rewrite(b"".join(FRAMES), client=client, visibility=mode))
             for mode in SEEN
             for client in CLIENTS
         }
@@ -171,7 +172,7 @@ def posted(thread: str, turn: int) -> bytes:
     """The body of a turn, as a client posts it on a route that hides."""
     said = [("u", "user", "go"), ("p", "assistant", "two at once: "), ("u2", "user", "go on")]
     messages = [{"id": id, "role": role, "content": content} for id, role, content in said[: 2 * turn - 1]]
-    empty = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    empty: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
     return json.dumps({"threadId": thread, "runId": "r", "messages": messages, **empty}).encode()
 
 
