@@ -46,6 +46,16 @@ class Reading(NamedTuple):
     """Whether a snapshot is all that is left, in its own order."""
     keeps_reasoning: bool | None = None
     """Whether reasoning outlives every snapshot (`True`), or none that leaves it out (`False`)."""
+    roles: frozenset[str] = _ROLES
+    """The roles of the messages that it takes from a stream."""
+    as_assistant: frozenset[str] = frozenset()
+    """The roles whose streamed texts it takes for the assistant's."""
+    snapshots: bool = True
+    """Whether it applies MESSAGES_SNAPSHOT."""
+    own_results: bool = False
+    """Whether it posts results of tools under ids of its own."""
+    moves_calls: bool = False
+    """Whether it may post the calls of a message that says nothing in another message."""
 
 
 AS_1_0_0: Final = Reading()
@@ -161,6 +171,10 @@ class Conversation:
             self._opened(head.type, id, event)
 
     def _open(self, id: str, event: Event, role: Any) -> None:
+        if role == "reasoning" and role not in self.reading.roles:
+            return
+        if role in self.reading.as_assistant:
+            role = "assistant"
         entry = self.find(id)
         if entry is None:
             members = {"id": id, "role": role, "content": ""}
@@ -215,7 +229,7 @@ class Conversation:
         head = event.head
         id, call = as_id(head.messageId), as_id(head.toolCallId)
         content = event.members().get("content", UNSET)
-        if id is None or call is None or content is UNSET:
+        if id is None or call is None or content is UNSET or "tool" not in self.reading.roles:
             return
         own = content.copy() if type(content) is Raw else content  # the event may be far larger
         members: dict[str, Any] = {"id": id, "role": "tool", "toolCallId": call, "content": own}
@@ -249,14 +263,17 @@ class Conversation:
     def _begin(self, event: Event) -> None:
         echo = event.get_object("input") if self.reading.echo else None
         for head, raw in () if echo is None else messages_in(echo):
-            if head.role in _ROLES and self.find(head.id) is None:
+            if head.role in self.reading.roles and self.find(head.id) is None:
                 self.budget.hold(_OBJECT + len(bytes(raw)))
                 self._insert(Entry(head, raw.copy()), self._last)
 
     def _snapshot(self, event: Event) -> None:
+        if not self.reading.snapshots:
+            return
         if event.get_raw_list("messages") is None and not isinstance(event.get("messages"), list):
             return
-        snapshot = [Entry(head, raw) for head, raw in messages_in(event) if head.role in _ROLES and head.id is not None]
+        roles = self.reading.roles
+        snapshot = [Entry(head, raw) for head, raw in messages_in(event) if head.role in roles and head.id is not None]
         self.budget.release(self._restated)
         self._restated = 0
         self.budget.hold(_OBJECT * len(snapshot))

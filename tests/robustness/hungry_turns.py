@@ -195,7 +195,7 @@ def growth_of_body(make: Body, reader: ClientVersion | Reader | None, few: int, 
 
 def captured(plan: Plan, chunks: list[bytes], posted: Posted, limit: int = EVENT_LIMIT) -> Kept | None:
     """What is kept of a response, of which filters and the history may each hold `limit` bytes."""
-    capture = Capture(posted, posted, None, plan.client, limit)
+    capture = Capture(posted, posted, None, plan.named_client, limit)
     context = Context(plan.client, max_event_bytes=limit)
     witness = Witness(capture, Echo(posted, posted).as_posted, agent_ended=OpenInterrupts().run_ended)
     rewriter = WitnessedRewriter(plan, context, limit, witness, sniff=False, verify=False, log=None)
@@ -216,7 +216,7 @@ def kept_and_restored(plan: Plan, chunks: list[bytes], body: bytes, limit: int =
     if kept is not None:
         kept = kept.merged(kept)
         encoded(Record(kept, Owned()), LIMIT)
-        restore(posted, kept, plan.client)
+        restore(posted, kept, plan.named_client)
     return kept
 
 
