@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from agui_middleware import Event
+from agui_middleware import AGUIMiddleware, Event
 from agui_middleware.downgrades import pieces
 from agui_middleware.downgrades.interrupts import interrupts_as_custom
 from agui_middleware.history.capture import Capture
@@ -17,6 +17,7 @@ from agui_middleware.protocol.conversation_entries import Entry
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.posted import MessageHead, Posted
 from agui_middleware.testing import encode_events, run_filter
+from tests.asgi.test_turn import AGAIN, SAID, USER, Agent, turn
 from tests.robustness.hungry import HUNGRY, frames, plans
 from tests.robustness.hungry_turns import (
     BODIES,
@@ -293,3 +294,28 @@ async def test_a_store_in_memory_holds_what_it_says_at_most() -> None:
     assert store._size <= LIMIT
     assert len(store._values) > 50
     assert await store.get("first") is None
+
+
+async def test_a_response_with_many_runs_is_kept_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time costs as much as the conversation. The end of the response keeps all of it."""
+    written = []
+    put = MemoryStore.put
+
+    async def noted(store: MemoryStore, key: str, value: Any, **options: Any) -> None:
+        written.append(key)
+        await put(store, key, value, **options)
+
+    monkeypatch.setattr(MemoryStore, "put", noted)
+    runs = (f"RS r{n}; SUB+ s; TS n{n} @s; TC n{n} psst @s; TE n{n} @s; SUB- s; RF r{n}" for n in range(100))
+    first = "; ".join([*runs, "RS r; TS m; TC m hi; TE m; RF r"])
+    agent = Agent(first, "RS r; RF r")
+    app = AGUIMiddleware(agent, visibility="hidden", history="memory://")
+    await turn([USER]).run(app)
+    assert 1 < len(written) < 20
+    await turn([USER, SAID, AGAIN]).run(app)
+    assert [message["id"] for message in agent.given[-1]["messages"]] == [
+        "u",
+        *(f"n{number}" for number in range(100)),
+        "m",
+        "u2",
+    ]
