@@ -54,7 +54,8 @@ class AGUIMiddleware:
     - `on_restore`: called with the ASGI scope and the `Restoration`, where something was put back into a posted
       conversation; the app finds the same as `request.state.agui.restored`.
 
-    Raises `TypeError` where `app` is neither, or where `settings` and options of a route are given together; `ValueError`
+    Raises `TypeError` where `app` is neither, `settings` are not `Settings`, a hook is not a function, or `settings` and
+    options of a route are given together; `ValueError`
     where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
     `Settings` and `Route` raise.
 
@@ -82,6 +83,9 @@ class AGUIMiddleware:
         from agui_middleware.config.settings import Settings
 
         one = _one_route(settings, route) if route else None
+        if not isinstance(settings, Settings | None):
+            raise TypeError(f"settings: expected Settings, got {settings!r}")
+        _refuse_no_functions(identify=identify, on_plan=on_plan, on_loss=on_loss, owner=owner, on_restore=on_restore)
         self.app: ASGIApp = as_app(app)
         self.settings: Settings = Settings.load() if settings is None else settings
         routes = self.settings.routes if one is None else [one]
@@ -150,9 +154,16 @@ class AGUIMiddleware:
         self._reports.rejected_event(type)
 
 
+def _refuse_no_functions(**hooks: object) -> None:
+    for name, hook in hooks.items():
+        if hook is not None and not callable(hook):
+            raise TypeError(f"{name}: expected a function, got {hook!r}")
+
+
 def _one_route(settings: object, options: RouteOptions) -> "Route":
     """The route of a middleware that has one. Raises `TypeError` where there are settings besides, or a field too many."""
     from agui_middleware.config.routes import Route
+    from agui_middleware.config.spelling import did_you_mean
 
     given = ", ".join(options)
     if settings is not None:
@@ -163,8 +174,9 @@ def _one_route(settings: object, options: RouteOptions) -> "Route":
     if unknown:
         allowed = ", ".join(RouteOptions.__annotations__)
         raise TypeError(
-            f"{', '.join(unknown)}: no such option; allowed: {allowed}. "
-            "Paths and everything else are for settings=Settings(routes=[Route(...)], ...)"
+            f"{', '.join(unknown)}: no such option; allowed: {allowed}; "
+            "paths and everything else are for settings=Settings(routes=[Route(...)], ...)"
+            + did_you_mean(unknown[0], RouteOptions.__annotations__)
         )
     if isinstance(options.get("filters"), Mapping):
         raise TypeError("filters= are the filters of one route, in order; those that routes name are named_filters=")

@@ -146,6 +146,12 @@ async def test_a_stream_that_is_not_ag_ui_passes_where_a_whole_app_is_wrapped() 
             "give either settings= or options of one route (visibility)",
         ),
         ({"path": "/agent"}, "path: no such option; allowed: visibility, legacy_visibility, filters, client,"),
+        ({"visibilty": "hidden"}, "did you mean 'visibility'?"),
+        ({"settings": {"default_client": "0.0.58"}}, "settings: expected Settings, got {'default_client': '0.0.58'}"),
+        *(
+            ({name: "x"}, f"{name}: expected a function, got 'x'")
+            for name in ("identify", "on_plan", "on_loss", "owner", "on_restore")
+        ),
         ({"filters": {"x": AGENT}}, "those that routes name are named_filters="),
     ],
 )
