@@ -14,6 +14,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.history.answers import as_command, as_resume
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
+from agui_middleware.history.known_ids import with_known_ids
 from agui_middleware.history.merge import restore
 from agui_middleware.history.open_interrupts import OpenInterrupts
 from agui_middleware.history.record import Kept
@@ -88,9 +89,10 @@ class Turn:
         if posted is None or given is None or self._threads is None or plan.hides != self._hides:
             return None
         kept, owned, _ = self._record or (None, Owned(), None)
+        self._threads.begin(self._key, self._so_far)
         self._context = context
         context._earlier = owned
-        self._capture = Capture(given, posted, kept, plan.client, self._threads.bounds.limit)
+        self._capture = Capture(given, posted, kept, plan.named_client, self._threads.bounds.limit)
         follow = self._interrupts.run_ended
         as_posted = Echo(posted, given).as_posted
         if plan.interrupts == "outcome":
@@ -122,23 +124,37 @@ class Turn:
 
     async def keep(self) -> None:
         """Write what is to be kept, unless that has been done; within the store's time, whatever has ended the response."""
-        capture, threads, rewriter = self._capture, self._threads, self._rewriter
-        if self._kept or capture is None or threads is None or rewriter is None:
+        threads, rewriter = self._threads, self._rewriter
+        if self._kept or self._capture is None or threads is None or rewriter is None:
             return
         self._kept, rewriter.run_ended = True, False
-        kept, owned = capture.finish(), self._owned()
-        open = self._interrupts.open if self._waits() else None
-        if kept is None and not owned and open is None:
+        record = self._so_far()
+        if record is None:
             return
         try:
             with anyio.CancelScope(shield=True):
-                await threads.write(self._key, Record(kept or Kept(), owned, open))
+                await threads.write(self._key, record, self._record)
         except StoreUnavailable as error:
             self._reports.store_unavailable("written", error)
         except BaseException:
             # asyncio's own cancellation, which no scope keeps off; the end of the response tries again.
             self._kept = False
             raise
+
+    async def end(self) -> None:
+        """The response has ended, however: keep what is left to keep."""
+        try:
+            await self.keep()
+        finally:
+            if self._threads is not None:
+                self._threads.end(self._key, self._so_far)
+
+    def _so_far(self) -> Record | None:
+        """What there is to keep of the response so far; `None`: nothing."""
+        kept = None if self._capture is None else self._capture.finish()
+        owned = self._owned()
+        open = self._interrupts.open if self._waits() else None
+        return None if kept is None and not owned and open is None else Record(kept or Kept(), owned, open)
 
     async def _keep_and_send(self, send: Send, message: Message) -> None:
         await self.keep()
@@ -149,7 +165,9 @@ class Turn:
         plan, threads = self._decision.choice.plan, self._threads
         if threads is None or not (plan.takes_away or plan.interrupts):
             return posted
-        thread = posted.input.get("threadId")
+        thread = posted.thread
+        if thread is None:
+            return posted
         self._key = thread_key(self._owner, self._route.path, thread)
         self._posted = self._given = posted
         self._hides = plan.hides
@@ -159,7 +177,8 @@ class Turn:
             self._reports.store_unavailable("read", error)
         if self._record is None:
             return posted
-        restored = restore(posted, self._record.kept, plan.client)
+        posted = self._posted = with_known_ids(posted, self._record.kept, plan.named_client)
+        restored = restore(posted, self._record.kept, plan.named_client)
         self._given = restored.posted
         if restored.restoration is not None:
             self._decision.choice.restored = restored.restoration

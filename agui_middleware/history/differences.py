@@ -7,10 +7,12 @@ from typing import Final
 
 from msgspec import Raw
 
+from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades.binary_parts import posted_media
+from agui_middleware.history.beginnings import Beginnings, is_cut
 from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, keys_of
-from agui_middleware.history.texts import cut, is_cut
+from agui_middleware.history.texts import cut
 from agui_middleware.history.upgrade import upgrades_for
 from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, normal, same, text_of
 from agui_middleware.protocol.conversation import Reading
@@ -25,15 +27,22 @@ _TEXTS: Final = ("content", "function.arguments")
 
 
 def kept_of(
-    canonical: Messages, base: Messages, given: Posted, posted: Posted, client: ClientVersion | None, kept: Kept | None
+    canonical: Messages,
+    base: Messages,
+    given: Posted,
+    posted: Posted,
+    client: ClientVersion | Reader | None,
+    kept: Kept | None,
+    beginnings: Beginnings,
 ) -> Kept:
     """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
 
     `posted` is what the client has posted for it, and `given` what the agent was given, restored by the record `kept`.
+    `beginnings`: what is left out of texts.
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
-    differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept())
+    differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept(), beginnings)
     if kept is not None:
         differences.supersede(kept, given)
     return differences.kept
@@ -60,7 +69,7 @@ def _is_posted(message: tuple[MessageHead, Raw]) -> bool:
     return message[0].role != "activity"  # no client posts them since 0.0.41; no older one has any
 
 
-def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> Messages:
+def _as_posted(base: Messages, posted: Posted, client: ClientVersion | Reader | None) -> Messages:
     """What the client will post of the messages that it holds, upgraded."""
     whole = posted.with_messages(filter(_is_posted, base))
     for step in upgrades_for(client):
@@ -89,9 +98,17 @@ class _Differences:
     """One comparison of two conversations."""
 
     def __init__(
-        self, ours: Messages, theirs: Messages, base: Messages, posted: Posted, reading: Reading, kept: Kept
+        self,
+        ours: Messages,
+        theirs: Messages,
+        base: Messages,
+        posted: Posted,
+        reading: Reading,
+        kept: Kept,
+        beginnings: Beginnings,
     ) -> None:
         self.kept = Kept(VERSION, {}, {}, {}, [])
+        self._beginnings = beginnings
         self._reading = reading
         self._strips = reading.strips
         self._before = kept
@@ -99,11 +116,15 @@ class _Differences:
         self._posted = dict(zip(keys, (raw for _, raw in posted.messages), strict=True))
         self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
         self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
+        moving = self._moving_calls() if reading.moves_calls else {}
+        self._silent = self._take_out_silent() if reading.moves_calls else {}
         self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
-        differing = [key for key in self._ours if self._differs(key)]
+        holders = {key for key, (head, _) in self._ours.items() if not moving.keys().isdisjoint(head.calls)}
+        differing = [key for key in self._ours if key in holders or self._differs(key)]
         extra = [key for key in self._theirs if key not in self._ours]
         self._our_calls = held_calls((key, self._ours[key]) for key in differing)
         self._their_calls = held_calls((key, self._theirs[key]) for key in (*differing, *extra) if key in self._theirs)
+        self._their_calls |= moving
         for key in differing:
             self._compare(key)
         for call in self._our_calls:
@@ -111,7 +132,25 @@ class _Differences:
         for key in extra:
             self._add_extra(key)
         self._keep_results(_results(base) if reading.results_late else _astray(base))
+        if reading.own_results:
+            self._keep_result_ids()
         self._chain(keys_of(head for head, _ in base))
+
+    def _moving_calls(self) -> dict[str, tuple[str, JsonObject]]:
+        """The calls of the response, of which the client may post each in some other message."""
+        new = ((key, message) for key, message in self._theirs.items() if key not in self._posted)
+        return {id: ("", call) for id, (_, call) in held_calls(new).items()}
+
+    def _take_out_silent(self) -> dict[str, tuple[MessageHead, Raw]]:
+        """Take messages that say nothing out of the client's, which may post none of them."""
+        silent = [key for key, message in self._theirs.items() if key not in self._posted and _says_nothing(message)]
+        return {key: self._theirs.pop(key) for key in silent}
+
+    def _keep_result_ids(self) -> None:
+        """Keep which result answers which call, for a client that posts results under ids of its own."""
+        for key, (head, _) in self._ours.items():
+            if head.role == "tool" and head.toolCallId:
+                self.kept.items.setdefault(key, Item(members={})).result_of = head.toolCallId
 
     def _keep_results(self, keys: set[str]) -> None:
         """Keep results whole that the client holds, but away from their calls."""
@@ -171,9 +210,10 @@ class _Differences:
     def _compare(self, key: str) -> None:
         ours, theirs = self._ours[key], self._theirs.get(key)
         item = Item(members={})
-        if theirs is not None:
-            item.members = _members(flat_message(ours[1]), self._as_held(flat_message(theirs[1]), key))
-        else:
+        held = theirs or self._silent.get(key)
+        if held is not None:
+            item.members = self._members(flat_message(ours[1]), self._as_held(flat_message(held[1]), key))
+        if theirs is None:
             whole = self._whole(ours)
             if is_cut(whole):
                 return  # both had it, and the client has lost it
@@ -210,13 +250,33 @@ class _Differences:
         item = Item(members={}, holder=key if self._moves(id, key) else "")
         if id in self._their_calls:
             place, theirs = self._their_calls[id]
-            item.members = _members(flat_call(call), self._as_held(flat_call(theirs), place))
+            item.members = self._members(flat_call(call), self._as_held(flat_call(theirs), place))
         elif is_cut(call.raw):
             return
         else:
             item.whole = call.raw
         if item.members or item.whole or item.holder:
             self.kept.calls[id] = item
+
+    def _members(self, ours: Flat, theirs: Flat) -> dict[str, Member]:
+        """The members in which a client's copy differs."""
+        members = {}
+        for name in ours.keys() | theirs.keys():
+            said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
+            if name != "id" and not same(said, held):
+                member = self._text_member(said, held) if name in _TEXTS else Member(said, [held])
+                if member is not None:
+                    members[name] = member
+        return members
+
+    def _text_member(self, said: bytes, held: bytes) -> Member | None:
+        if not (is_cut(said) or is_cut(held)):
+            return Member(said, [held])
+        left = cut(text_of(said) or "", text_of(held) or "")
+        if left is None or left.canonical == left.base:
+            return None
+        beginning = self._beginnings.digest(left.mark) if left.mark else b""
+        return Member(encode(left.canonical), [encode(left.base)], beginning)
 
     def _add_extra(self, key: str) -> None:
         raw = self._theirs[key][1]
@@ -236,29 +296,13 @@ class _Differences:
             self.kept.chains.append(Chain(keys, flags, users, [] if common == base else base))
 
 
+def _says_nothing(message: tuple[MessageHead, Raw]) -> bool:
+    head, raw = message
+    return head.role != "tool" and not JsonObject.of(bytes(raw)).get("content")
+
+
 def _part_as_held(part: JsonObject) -> JsonObject:
     type = part.get("type")
     if type == "binary":
         return part
     return part.without("id", "metadata") if type == "text" else part.without("id")
-
-
-def _members(ours: Flat, theirs: Flat) -> dict[str, Member]:
-    """The members in which a client's copy differs."""
-    members = {}
-    for name in ours.keys() | theirs.keys():
-        said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
-        if name != "id" and not same(said, held):
-            member = _text_member(said, held) if name in _TEXTS else Member(said, [held])
-            if member is not None:
-                members[name] = member
-    return members
-
-
-def _text_member(said: bytes, held: bytes) -> Member | None:
-    if not (is_cut(said) or is_cut(held)):
-        return Member(said, [held])
-    left = cut(text_of(said) or "", text_of(held) or "")
-    if left is None or left[0] == left[1]:
-        return None
-    return Member(encode(left[0]), [encode(left[1])], left[2])

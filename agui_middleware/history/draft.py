@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Raw
 
+from agui_middleware.history.beginnings import digest_of
 from agui_middleware.history.differences import digest, held_calls
 from agui_middleware.history.record import ABSENT, Item, Kept, Member, keys_of
 from agui_middleware.history.values import Flat, alike, as_bytes, flat_call, flat_message, same, text_of, with_members
@@ -75,7 +76,10 @@ class Draft:
             message = self.messages.get(key)
             if message is None or key in restored or not item.members:
                 continue
-            changes = _changes(flat_message(message[1]), item)
+            posted = flat_message(message[1])
+            changes = _changes(posted, item)
+            if "role" in changes and posted.get("content") is None:
+                changes["content"] = b'""'  # an assistant's content alone is optional
             if changes:
                 self.members += len(changes)
                 self.messages[key] = as_message(with_members(JsonObject.of(bytes(message[1])), changes))
@@ -85,6 +89,16 @@ class Draft:
         for key, known in self.kept.extras.items():
             message = self.messages.get(key)
             if message is not None and not message[0].toolCalls and digest(message[1]) == known:
+                self.removed.add(key)
+
+    def remove_copies(self) -> None:
+        """Take out reasoning that an SDK posts in messages of its own, where the agent's has come back."""
+        back = [thought for key in self.restored if (thought := _thought(self.messages[key])) is not None]
+        thoughts = "".join(back)
+        known = self.kept.items.keys() | {key for chain in self.kept.chains for key in chain.keys}
+        for key in self.keys if back else ():
+            thought = _thought(self.messages[key])
+            if thought is not None and thought in thoughts and key not in known:
                 self.removed.add(key)
 
     def result(self, order: list[str]) -> Posted:
@@ -140,6 +154,11 @@ class Draft:
                 self.removed.add(key)  # it was there for the calls alone
 
 
+def _thought(message: tuple[MessageHead, Raw]) -> str | None:
+    content = JsonObject.of(bytes(message[1])).get("content") if message[0].role == "reasoning" else None
+    return content if isinstance(content, str) else None
+
+
 def _ordered(calls: list[tuple[str, JsonObject]], item: Item | None) -> list[tuple[str, JsonObject]]:
     """The agent's order; calls that it does not know stay behind those that they stood behind."""
     if item is None or not item.calls:
@@ -157,7 +176,7 @@ def _changes(members: Flat, item: Item) -> dict[str, bytes]:
     changes = {}
     for name, member in item.members.items():
         posted = as_bytes(members.get(name))
-        after = _with_tail(posted, member) if member.tail else _whole(posted, member)
+        after = _with_end(posted, member) if member.beginning else _whole(posted, member)
         if after is not None:
             changes[name] = after
     return changes
@@ -169,9 +188,13 @@ def _whole(posted: bytes, member: Member) -> bytes | None:
     return member.canonical
 
 
-def _with_tail(posted: bytes, member: Member) -> bytes | None:
-    text, tail = text_of(posted), text_of(member.canonical)
-    if text is None or tail is None or (tail and text.endswith(tail)):
+def _with_end(posted: bytes, member: Member) -> bytes | None:
+    text, end = text_of(posted), text_of(member.canonical)
+    if text is None or end is None:
         return None
-    base = next((end for base in member.bases if (end := text_of(base)) is not None and text.endswith(end)), None)
-    return None if base is None else encode(text[: len(text) - len(base)] + tail)
+    for base in map(text_of, member.bases):
+        if base is not None and text.endswith(base):
+            beginning = text[: len(text) - len(base)]
+            if digest_of(beginning) == member.beginning:
+                return encode(beginning + end)
+    return None
