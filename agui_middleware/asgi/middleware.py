@@ -55,9 +55,9 @@ class AGUIMiddleware:
     - `on_restore`: called with the ASGI scope and the `Restoration`, where something was put back into a posted
       conversation; the app finds the same as `request.state.agui.restored`.
 
-    Raises `TypeError` where `app` is neither, where `settings` are not `Settings`, where `settings` and options of a route are
-    given together, or where one of these functions is no function, or a coroutine function, which nobody would await;
-    `ValueError` where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
+    Raises `TypeError` where `app` is neither, where `settings` are not `Settings` or stand beside options of a route, and
+    where one of these functions cannot be called, or is a coroutine function, which nobody would await. Raises `ValueError`
+    where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
     `Settings` and `Route` raise.
 
     Everything that is not a response with status 200 and media type `text/event-stream` on one of the routes passes
