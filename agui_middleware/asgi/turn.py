@@ -165,7 +165,9 @@ class Turn:
         plan, threads = self._decision.choice.plan, self._threads
         if threads is None or not (plan.takes_away or plan.interrupts):
             return posted
-        thread = posted.input.get("threadId")
+        thread = posted.thread
+        if thread is None:
+            return posted
         self._key = thread_key(self._owner, self._route.path, thread)
         self._posted = self._given = posted
         self._hides = plan.hides

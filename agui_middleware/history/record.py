@@ -7,11 +7,14 @@ whole messages and calls where the client has none, and the order of messages wh
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Final
+from contextlib import suppress
+from typing import Final, TypeVar
 
 import msgspec
 
 from agui_middleware.protocol.posted import MessageHead
+
+T = TypeVar("T")
 
 VERSION: Final = 1
 """The version of the format: a record of another one counts as none."""
@@ -99,8 +102,14 @@ class Kept(msgspec.Struct, array_like=True):
         return kept if kept.version == VERSION and chained else None
 
     def to_bytes(self, limit: int | None = None) -> bytes:
-        """The record as bytes, of at most `limit`: what is oldest goes first."""
-        data = _encode(self)
+        """The record as bytes, of at most `limit`: what is oldest goes first.
+
+        An id with half of a surrogate pair has no UTF-8, and so no MessagePack: what it names is not kept.
+        """
+        try:
+            data = _encode(self)
+        except UnicodeEncodeError:
+            return self._encodable().to_bytes(limit)
         if limit is None or len(data) <= limit:
             return data
         return _encode(self._within(limit))
@@ -130,6 +139,10 @@ class Kept(msgspec.Struct, array_like=True):
         calls = _united(self.calls, newer.calls, read.calls)
         extras = {key: digest for key, digest in self.extras.items() if key not in newer.items} | newer.extras
         return Kept(VERSION, items, calls, extras, _chains(newer.chains, self.chains))
+
+    def _encodable(self) -> "Kept":
+        items, calls, extras = _encodable(self.items), _encodable(self.calls), _encodable(self.extras)
+        return Kept(VERSION, items, calls, extras, [chain for chain in self.chains if _encodable({"": chain})])
 
     def _within(self, limit: int) -> "Kept":
         """The newest part that fits. Chains are few and short; items are what grows."""
@@ -178,6 +191,15 @@ def keys_of(heads: Iterable[MessageHead]) -> list[str]:
         count = seen[key] = seen.get(key, 0) + 1
         keys.append(key if count == 1 else f"{key}\0\0{count}")
     return keys
+
+
+def _encodable(entries: dict[str, T]) -> dict[str, T]:
+    kept: dict[str, T] = {}
+    for entry in entries.items():
+        with suppress(UnicodeEncodeError):
+            _encode(entry)
+            kept.update([entry])
+    return kept
 
 
 def next_stamp(seen: Iterable[int]) -> int:

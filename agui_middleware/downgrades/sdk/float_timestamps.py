@@ -12,11 +12,12 @@ from msgspec import Raw
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event_types import TOKENS
 
 _FLOAT: Final = re.compile(rb'"timestamp"\s*:\s*-?\d+[.eE]')
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=TOKENS)
 def integer_timestamps(_: Context) -> Step:
     """Cut the fraction off."""
 
