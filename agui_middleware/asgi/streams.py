@@ -14,7 +14,6 @@ from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
-    from agui_middleware.config.plans import Plans
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
 
@@ -29,7 +28,6 @@ class Streams:
 
     def __init__(
         self,
-        plans: "Plans",
         settings: "Settings",
         reports: Reports,
         on_plan: Callable[[Scope, Choice], None] | None,
@@ -41,7 +39,6 @@ class Streams:
         self.timers: Timers = Timers()
         self.never: KeepAlive = KeepAlive(0, self.timers, reports.ping_failed)
         """For a response that is not a stream, or not yet: it never writes."""
-        self._plans = plans
         self._limit = settings.max_event_bytes
         self._debug = settings.debug
         self._warn = settings.warn
@@ -63,7 +60,7 @@ class Streams:
     def choose(self, decision: Decision) -> Plan:
         """The plan of a response that starts as an event stream: what names the client may have come with the body."""
         plan = decision.freeze_for_stream()
-        if plan.hides and not self._plans.is_meant(decision.match):
+        if plan.hides and not decision.of_route.is_meant:
             self.reports.unnamed_path(decision.scope)
         if self._on_plan is not None:
             self._notify("on_plan", self._on_plan, decision.scope, decision.choice)
@@ -71,10 +68,10 @@ class Streams:
 
     def make(self, decision: Decision, turn: "Turn | None", plan: Plan, write: Write, sniff: bool) -> AsyncRewriter:
         """The stream of a plan, which writes to `write` and is told to `turn`. `sniff`: it may not be AG-UI."""
-        route, limit = decision.choice.route, self._limit
-        scope, input = decision.scope, decision.posted.input if decision.posted else None
-        context = Context(plan.client, route.path, scope, self._report_loss, limit, plan.reader_name, input)
-        sniff = sniff or self._plans.may_be_foreign(decision.match)
+        limit, posted = self._limit, decision.posted
+        input, path = None if posted is None else posted.input, decision.choice.route.path
+        context = Context(plan.client, path, decision.scope, self._report_loss, limit, plan.reader_name, input)
+        sniff = sniff or decision.of_route.may_be_foreign
         witness = None if turn is None else turn.witness(plan, context)
         verify, log = self._debug, self.reports.stream
         stream = AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=verify, log=log, witness=witness)
@@ -82,7 +79,7 @@ class Streams:
             turn.follow(stream.rewriter)
         return stream
 
-    def restored(self, scope: Scope, restoration: Restoration) -> None:
+    def report_restored(self, scope: Scope, restoration: Restoration) -> None:
         """Something was put back into a posted conversation."""
         if self._on_restore is not None:
             self._notify("on_restore", self._on_restore, scope, restoration)

@@ -93,7 +93,7 @@ class Entry:
         self._source: JsonObject | None = None
         self._calls: list[Any] | None = None
         self._changes: dict[str, Any] = {}
-        self._last_result: Entry = self
+        self._last_result: Entry | None = None  # `None`: itself, to which a reference would be a circle
 
     @classmethod
     def new(cls, members: dict[str, Any]) -> Self:
@@ -150,7 +150,7 @@ class Entry:
 
     def last_result(self) -> "Entry":
         """The last of the tool messages that follow it; itself where none does."""
-        entry = self._last_result
+        entry = self._last_result or self
         while entry.next is not None and entry.next.role == "tool":
             entry = entry.next
         self._last_result = entry

@@ -116,7 +116,7 @@ class Rewriter:
             else:
                 self.pass_through()
         if not self.passthrough:
-            if complete:
+            if complete and not self.decoder.idle:
                 self._take(self.decoder.finish())
             if not self.ended:
                 self.chain.finish()
