@@ -87,8 +87,8 @@ class PostedInput:
             return None
         body = b"".join(message.get("body", b"") for message in self._messages)
         self._kept = body if self._keeps else None
-        rewrite, self._rewrite = self._rewrite, as_posted  # which leads to the request, and so back here
-        rewritten = await rewrite(body)
+        rewritten = await self._rewrite(body)
+        self._rewrite = as_posted  # it leads to the decision for the request, and so back here
         if rewritten is body:
             return None
         self._messages = deque([{"type": "http.request", "body": rewritten, "more_body": False}])

@@ -94,7 +94,7 @@ def make_plan(
     return Plan(
         client=release,
         visibility=seen,
-        composition=Composition([*before, *filters, *asked, *pipeline]),
+        composition=Composition([*before, *filters, *asked, *pipeline], foreign=len(before) + len(filters)),
         hides=hides,
         reads_comments=reader is None or reader.comments,
         reader=reader,

@@ -50,6 +50,7 @@ class Rewriter:
         self.sniffer: Sniffer | None = sniffer(self.decoder, max_event_bytes, plan.reads_comments) if sniff else None
         self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
         self._unsettled = sniff  # either of the two
+        self._is_first = plan.rewrites or sniff  # nothing was fed yet
         self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
 
@@ -73,8 +74,8 @@ class Rewriter:
 
         A chunk in which nothing changes is returned as the same object.
         """
-        if self._unsettled:
-            return self._sniff(chunk)
+        if self._is_first:
+            return self._feed_first(chunk)
         if self.decoder.one_frame(chunk) is None:
             self._take(self.decoder.feed(chunk))
             return self.written()
@@ -217,6 +218,18 @@ class Rewriter:
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
         event.raw  # noqa: B018  # encoded here, where a filter that put in a value that is not JSON is to blame
         self._out.append(event)
+
+    def _feed_first(self, chunk: bytes) -> bytes:
+        """The first bytes, and those of a stream that may not be AG-UI.
+
+        Nearly every stream begins with a RUN_STARTED, for which there is a shorter way than `walk`: see `Chain.push`.
+        """
+        if self._unsettled:
+            return self._sniff(chunk)
+        self._is_first = False
+        self._take(self.decoder.feed(chunk))
+        written = self.written()
+        return chunk if written == chunk else written
 
     def _sniff(self, chunk: bytes) -> bytes:
         if self.sniffer is None:

@@ -16,7 +16,8 @@ from tests.benchmarks import requests
 @needs_input
 async def reads_input(events: Any, context: Any) -> Any:
     async for event in events:
-        yield event if context.input is None else event
+        if context.input is not None:
+            yield event
 
 
 SETTINGS = {
