@@ -135,7 +135,7 @@ class AGUIMiddleware:
         finally:
             decision.freeze()
             if turn is not None:
-                await turn.keep()
+                await turn.end()
 
     def _is_sampled(self) -> bool:
         """Whether to look for events that older releases reject: in the first responses, then in one of sixteen, since it

@@ -89,6 +89,7 @@ class Turn:
         if posted is None or given is None or self._threads is None or plan.hides != self._hides:
             return None
         kept, owned, _ = self._record or (None, Owned(), None)
+        self._threads.begin(self._key, self._so_far)
         self._context = context
         context._earlier = owned
         self._capture = Capture(given, posted, kept, plan.client, self._threads.bounds.limit)
@@ -123,23 +124,37 @@ class Turn:
 
     async def keep(self) -> None:
         """Write what is to be kept, unless that has been done; within the store's time, whatever has ended the response."""
-        capture, threads, rewriter = self._capture, self._threads, self._rewriter
-        if self._kept or capture is None or threads is None or rewriter is None:
+        threads, rewriter = self._threads, self._rewriter
+        if self._kept or self._capture is None or threads is None or rewriter is None:
             return
         self._kept, rewriter.run_ended = True, False
-        kept, owned = capture.finish(), self._owned()
-        open = self._interrupts.open if self._waits() else None
-        if kept is None and not owned and open is None:
+        record = self._so_far()
+        if record is None:
             return
         try:
             with anyio.CancelScope(shield=True):
-                await threads.write(self._key, Record(kept or Kept(), owned, open))
+                await threads.write(self._key, record, self._record)
         except StoreUnavailable as error:
             self._reports.store_unavailable("written", error)
         except BaseException:
             # asyncio's own cancellation, which no scope keeps off; the end of the response tries again.
             self._kept = False
             raise
+
+    async def end(self) -> None:
+        """The response has ended, however: keep what is left to keep."""
+        try:
+            await self.keep()
+        finally:
+            if self._threads is not None:
+                self._threads.end(self._key, self._so_far)
+
+    def _so_far(self) -> Record | None:
+        """What there is to keep of the response so far; `None`: nothing."""
+        kept = None if self._capture is None else self._capture.finish()
+        owned = self._owned()
+        open = self._interrupts.open if self._waits() else None
+        return None if kept is None and not owned and open is None else Record(kept or Kept(), owned, open)
 
     async def _keep_and_send(self, send: Send, message: Message) -> None:
         await self.keep()

@@ -13,7 +13,7 @@ from agui_middleware.config.plan import Plan, Restoration
 if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
     from agui_middleware.config.settings import Settings
-    from agui_middleware.history.stores import Store
+    from agui_middleware.history.store import Store
     from agui_middleware.history.threads import Threads
 
 History: TypeAlias = "Store | str | Literal[False] | None"
@@ -93,7 +93,8 @@ class TurnMaker:
 def _threads(settings: "Settings", history: object) -> "Threads | None":
     if history is None or history is False:
         return None
-    from agui_middleware.history.stores import Store, in_use, opener
+    from agui_middleware.history.store import Store
+    from agui_middleware.history.stores import in_use, opener
     from agui_middleware.history.threads import Bounds, Threads
 
     bounds = Bounds(settings.history_timeout, settings.history_ttl.total_seconds(), settings.history_limit)

@@ -3,9 +3,10 @@
 from typing import Final
 
 from agui_middleware.downgrades import Difference
+from agui_middleware.history.beginnings import Beginnings
 from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
-from agui_middleware.history.record import Kept
+from agui_middleware.history.record import Kept, keys_of, next_stamp
 from agui_middleware.history.texts import SharedTexts
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
@@ -19,6 +20,7 @@ _OF_CALLS: Final = types_about(CALL)
 _THINKING: Final = types_about(THINKING, THINKING_SPAN)
 _RESTATES: Final = frozenset({"MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT"})
 """The types that put other messages in the place of those that there are."""
+_MAX_STAMPS: Final = 8  # no more of its earlier records can still be in the store
 _LOSES_REASONING: Final = frozenset({Difference.OTHER_REASONING, Difference.WITHOUT_EARLIER, Difference.SNAPSHOT_ORDER})
 
 
@@ -32,11 +34,12 @@ class Capture:
     - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
 
     Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
-    costs a few comparisons and no memory.
+    costs a few comparisons, and all of these together 64 KiB at most.
     """
 
     __slots__ = (
         "_base",
+        "_beginnings",
         "_calls",
         "_canonical",
         "_client",
@@ -46,6 +49,8 @@ class Capture:
         "_kept",
         "_limit",
         "_posted",
+        "_read",
+        "_stamps",
         "_texts",
     )
 
@@ -57,13 +62,17 @@ class Capture:
         self._kept = kept
         self._client = client
         self._limit = limit
+        self._read = [chain.stamp for chain in kept.chains] if kept is not None else []
+        self._stamps = [next_stamp(self._read)]
         self._gave_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
         self._canonical = Conversation(given.messages)
         self._base = Conversation(posted.messages, reading_of(client))
         loses = bool(differences_of(client) & _LOSES_REASONING)
-        self._texts = SharedTexts(self._canonical, self._base, of_calls=False, reasoning=not loses)
-        self._calls = SharedTexts(self._canonical, self._base, of_calls=True)
+        self._beginnings = Beginnings()
+        sides = self._canonical, self._base, self._beginnings
+        self._texts = SharedTexts(*sides, of_calls=False, reasoning=not loses)
+        self._calls = SharedTexts(*sides, of_calls=True)
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""
@@ -125,7 +134,10 @@ class Capture:
         self.client_got(event)
 
     def finish(self) -> Kept | None:
-        """What is to be kept, once the response has ended; `None` where that is nothing, or more than the limit."""
+        """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.
+
+        It may be asked before the end, and again: what it returns later has the say of what it has returned before.
+        """
         self._texts.flush()
         self._calls.flush()
         if self._gave_up or self._is_too_large():
@@ -135,10 +147,19 @@ class Capture:
             if self._has_thought:
                 said = {head.id for head, _ in ours}
                 theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
-            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept)
+            kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept, self._beginnings)
         except MalformedEvent:
             return None
+        self._stamp(kept)
         return None if kept.is_empty else kept
+
+    def _stamp(self, kept: Kept) -> None:
+        stamp, heads = self._stamps[-1], [head for head, _ in self._posted.messages]
+        asked = bool(heads) and heads[-1].role == "user"
+        for chain in kept.chains:
+            chain.stamp, chain.seen = stamp, [*self._read, *self._stamps[:-1]]
+            chain.question = keys_of(heads)[-1] if asked else ""
+        self._stamps = [*self._stamps[-_MAX_STAMPS:], stamp + 1]
 
     def _is_too_large(self) -> bool:
         held = self._canonical.text_size + self._base.text_size + self._texts.size + self._calls.size

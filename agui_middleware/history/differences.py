@@ -8,9 +8,10 @@ from typing import Final
 from msgspec import Raw
 
 from agui_middleware.downgrades.binary_parts import posted_media
+from agui_middleware.history.beginnings import Beginnings, is_cut
 from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, keys_of
-from agui_middleware.history.texts import cut, is_cut
+from agui_middleware.history.texts import cut
 from agui_middleware.history.upgrade import upgrades_for
 from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, normal, same, text_of
 from agui_middleware.protocol.conversation import Reading
@@ -25,15 +26,22 @@ _TEXTS: Final = ("content", "function.arguments")
 
 
 def kept_of(
-    canonical: Messages, base: Messages, given: Posted, posted: Posted, client: ClientVersion | None, kept: Kept | None
+    canonical: Messages,
+    base: Messages,
+    given: Posted,
+    posted: Posted,
+    client: ClientVersion | None,
+    kept: Kept | None,
+    beginnings: Beginnings,
 ) -> Kept:
     """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
 
     `posted` is what the client has posted for it, and `given` what the agent was given, restored by the record `kept`.
+    `beginnings`: what is left out of texts.
     """
     ours = [message for message in posted_media(posted.with_messages(canonical)).messages if _is_posted(message)]
     theirs = _as_posted(base, posted, client)
-    differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept())
+    differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept(), beginnings)
     if kept is not None:
         differences.supersede(kept, given)
     return differences.kept
@@ -89,9 +97,17 @@ class _Differences:
     """One comparison of two conversations."""
 
     def __init__(
-        self, ours: Messages, theirs: Messages, base: Messages, posted: Posted, reading: Reading, kept: Kept
+        self,
+        ours: Messages,
+        theirs: Messages,
+        base: Messages,
+        posted: Posted,
+        reading: Reading,
+        kept: Kept,
+        beginnings: Beginnings,
     ) -> None:
         self.kept = Kept(VERSION, {}, {}, {}, [])
+        self._beginnings = beginnings
         self._reading = reading
         self._strips = reading.strips
         self._before = kept
@@ -172,7 +188,7 @@ class _Differences:
         ours, theirs = self._ours[key], self._theirs.get(key)
         item = Item(members={})
         if theirs is not None:
-            item.members = _members(flat_message(ours[1]), self._as_held(flat_message(theirs[1]), key))
+            item.members = self._members(flat_message(ours[1]), self._as_held(flat_message(theirs[1]), key))
         else:
             whole = self._whole(ours)
             if is_cut(whole):
@@ -210,13 +226,33 @@ class _Differences:
         item = Item(members={}, holder=key if self._moves(id, key) else "")
         if id in self._their_calls:
             place, theirs = self._their_calls[id]
-            item.members = _members(flat_call(call), self._as_held(flat_call(theirs), place))
+            item.members = self._members(flat_call(call), self._as_held(flat_call(theirs), place))
         elif is_cut(call.raw):
             return
         else:
             item.whole = call.raw
         if item.members or item.whole or item.holder:
             self.kept.calls[id] = item
+
+    def _members(self, ours: Flat, theirs: Flat) -> dict[str, Member]:
+        """The members in which a client's copy differs."""
+        members = {}
+        for name in ours.keys() | theirs.keys():
+            said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
+            if name != "id" and not same(said, held):
+                member = self._text_member(said, held) if name in _TEXTS else Member(said, [held])
+                if member is not None:
+                    members[name] = member
+        return members
+
+    def _text_member(self, said: bytes, held: bytes) -> Member | None:
+        if not (is_cut(said) or is_cut(held)):
+            return Member(said, [held])
+        left = cut(text_of(said) or "", text_of(held) or "")
+        if left is None or left.canonical == left.base:
+            return None
+        beginning = self._beginnings.digest(left.mark) if left.mark else b""
+        return Member(encode(left.canonical), [encode(left.base)], beginning)
 
     def _add_extra(self, key: str) -> None:
         raw = self._theirs[key][1]
@@ -241,24 +277,3 @@ def _part_as_held(part: JsonObject) -> JsonObject:
     if type == "binary":
         return part
     return part.without("id", "metadata") if type == "text" else part.without("id")
-
-
-def _members(ours: Flat, theirs: Flat) -> dict[str, Member]:
-    """The members in which a client's copy differs."""
-    members = {}
-    for name in ours.keys() | theirs.keys():
-        said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
-        if name != "id" and not same(said, held):
-            member = _text_member(said, held) if name in _TEXTS else Member(said, [held])
-            if member is not None:
-                members[name] = member
-    return members
-
-
-def _text_member(said: bytes, held: bytes) -> Member | None:
-    if not (is_cut(said) or is_cut(held)):
-        return Member(said, [held])
-    left = cut(text_of(said) or "", text_of(held) or "")
-    if left is None or left[0] == left[1]:
-        return None
-    return Member(encode(left[0]), [encode(left[1])], left[2])

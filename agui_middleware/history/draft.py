@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Raw
 
+from agui_middleware.history.beginnings import digest_of
 from agui_middleware.history.differences import digest, held_calls
 from agui_middleware.history.record import ABSENT, Item, Kept, Member, keys_of
 from agui_middleware.history.values import Flat, alike, as_bytes, flat_call, flat_message, same, text_of, with_members
@@ -157,7 +158,7 @@ def _changes(members: Flat, item: Item) -> dict[str, bytes]:
     changes = {}
     for name, member in item.members.items():
         posted = as_bytes(members.get(name))
-        after = _with_tail(posted, member) if member.tail else _whole(posted, member)
+        after = _with_end(posted, member) if member.beginning else _whole(posted, member)
         if after is not None:
             changes[name] = after
     return changes
@@ -169,9 +170,13 @@ def _whole(posted: bytes, member: Member) -> bytes | None:
     return member.canonical
 
 
-def _with_tail(posted: bytes, member: Member) -> bytes | None:
-    text, tail = text_of(posted), text_of(member.canonical)
-    if text is None or tail is None or (tail and text.endswith(tail)):
+def _with_end(posted: bytes, member: Member) -> bytes | None:
+    text, end = text_of(posted), text_of(member.canonical)
+    if text is None or end is None:
         return None
-    base = next((end for base in member.bases if (end := text_of(base)) is not None and text.endswith(end)), None)
-    return None if base is None else encode(text[: len(text) - len(base)] + tail)
+    for base in map(text_of, member.bases):
+        if base is not None and text.endswith(base):
+            beginning = text[: len(text) - len(base)]
+            if digest_of(beginning) == member.beginning:
+                return encode(beginning + end)
+    return None

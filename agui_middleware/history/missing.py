@@ -16,18 +16,17 @@ def returning(draft: Draft) -> list[str]:
     - A result comes back with its call, and a message that was there for calls alone with one of these.
     """
     back: dict[str, None] = {}
-    known: set[str] = set()  # what newer chains hold: another answer was given there since
     for chain in draft.kept.chains:
-        for key in _of_chain(draft, chain, known):
+        for key in _of_chain(draft, chain):
             if key not in draft.messages and key in draft.kept.items and draft.kept.items[key].whole != ABSENT:
                 back[key] = None
-        known.update(chain.keys)
     return _with_calls(draft, back)
 
 
-def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
+def _of_chain(draft: Draft, chain: Chain) -> Iterator[str]:
     """The missing messages of a chain whose place is still there."""
-    posted = draft.messages.keys() - known  # a newer chain has the say of what it holds
+    known, answered = draft.kept.known_to(chain), draft.kept.answered_beside(chain)
+    posted = draft.messages.keys() - known
     last = max((place for place, key in enumerate(chain.keys) if key in posted), default=-1)
     before = ""  # the last one that is posted
     is_cut = False  # a user's message behind that is not
@@ -36,12 +35,14 @@ def _of_chain(draft: Draft, chain: Chain, known: set[str]) -> Iterator[str]:
             before, is_cut = key, False
         elif chain.held[place]:
             is_cut = is_cut or bool(chain.users[place])
-        elif before not in known and (place < last or (before and not is_cut and _is_answered(draft, before))):
+        elif before not in known and (place < last or (not is_cut and _is_answered(draft, before, answered))):
             yield key
 
 
-def _is_answered(draft: Draft, key: str) -> bool:
-    """Whether what stood behind a message still does: not where a user's is posted last, to be answered again."""
+def _is_answered(draft: Draft, key: str, again: set[str]) -> bool:
+    """Whether what stood behind a message still does: not behind a question that was answered `again`, or is to be."""
+    if not key or key in again:
+        return False
     return draft.keys[-1] != key or draft.messages[key][0].role != "user"
 
 
@@ -82,8 +83,10 @@ def _answered(draft: Draft) -> set[str]:
 
 def _deleted(draft: Draft) -> set[str]:
     """What the client held in front of something that it still posts, as it held it: the user has deleted it."""
-    deleted = set()
-    for chain in draft.kept.chains[:1]:
+    deleted: set[str] = set()
+    chains = draft.kept.chains
+    read = {stamp for chain in chains for stamp in chain.seen}
+    for chain in (chain for chain in chains if chain.stamp not in read):
         held = chain.base or [key for key, is_held in zip(chain.keys, chain.held, strict=True) if is_held]
         last = max((place for place, key in enumerate(held) if key in draft.messages), default=0)
         deleted |= {key for key in held[:last] if key not in draft.messages}

@@ -4,6 +4,8 @@ A record holds differences only: of each message and call the members in which t
 whole messages and calls where the client has none, and the order of messages where that matters. It is bytes in a store.
 """
 
+import secrets
+import time
 from collections.abc import Iterable
 from typing import Final
 
@@ -24,8 +26,8 @@ class Member(msgspec.Struct, array_like=True, omit_defaults=True):
     canonical: bytes
     bases: list[bytes]
     """What clients hold in its place."""
-    tail: bool = False
-    """Both are the ends of a text whose beginning is the same, and is not kept."""
+    beginning: bytes = b""
+    """Where both are the ends of a text whose beginning is the same, and is not kept: the digest of that."""
 
 
 class Item(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -41,6 +43,12 @@ class Item(msgspec.Struct, array_like=True, omit_defaults=True):
     result_of: str = ""
     """Of a tool message that the client has not, the call that it answers."""
 
+    @property
+    def says(self) -> tuple[object, ...]:
+        """What the agent has said, without what clients hold in its place."""
+        members = {name: (member.canonical, member.beginning) for name, member in self.members.items()}
+        return members, self.whole, self.holder, self.calls, self.result_of
+
 
 class Chain(msgspec.Struct, array_like=True, omit_defaults=True):
     """The order of the messages of a conversation of which the client does not hold all, or holds them in another order."""
@@ -52,6 +60,12 @@ class Chain(msgspec.Struct, array_like=True, omit_defaults=True):
     """A byte for each message, 1 where it is a user's."""
     base: list[str] = []
     """The order in which the client holds them, where that is another one."""
+    stamp: int = 0
+    """When its turn began, see `next_stamp`."""
+    seen: list[int] = []
+    """The stamps of the chains that were read for its turn. Of these it has the say; any other keeps its own."""
+    question: str = ""
+    """The user's message that its turn has answered, where one was posted last."""
 
     @property
     def missing(self) -> set[str]:
@@ -93,19 +107,37 @@ class Kept(msgspec.Struct, array_like=True):
         """Whether there is nothing to put back."""
         return not (self.items or self.calls or self.extras or self.chains)
 
-    def merged(self, newer: "Kept") -> "Kept":
-        """This record with that of a later response, or of one that ran beside it: what both have is the newer's."""
-        items = _united(self.items, newer.items)
-        calls = _united(self.calls, newer.calls)
+    def known_to(self, chain: Chain) -> set[str]:
+        """The messages of which later turns have the say: those of turns that have read this chain."""
+        return {key for other in self.chains if chain.stamp in other.seen for key in other.keys}
+
+    def answered_beside(self, chain: Chain) -> set[str]:
+        """The questions that later turns have answered without having read this chain: its own answer was dropped."""
+        beside = (other for other in self.chains if chain.stamp not in other.seen)
+        return {other.question for other in beside if other.stamp > chain.stamp}
+
+    def merged(self, newer: "Kept", read: "Kept | None" = None) -> "Kept":
+        """This record with that of a later response, or of one that ran beside it: what both have is the newer's.
+
+        `read` is the record that the newer response began with. What that response has left as it was there is this
+        record's: another response may have changed it meanwhile.
+        """
+        read = read or Kept()
+        items = _united(self.items, newer.items, read.items)
+        calls = _united(self.calls, newer.calls, read.calls)
         extras = {key: digest for key, digest in self.extras.items() if key not in newer.items} | newer.extras
         return Kept(VERSION, items, calls, extras, _chains(newer.chains, self.chains))
 
     def _within(self, limit: int) -> "Kept":
         """The newest part that fits. Chains are few and short; items are what grows."""
-        chains = self.chains[:1]
-        left = limit - len(_encode(Kept(VERSION, {}, {}, {}, chains)))
-        if left < 0:
-            chains, left = [], limit
+        chains: list[Chain] = []
+        left = limit - len(_encode(Kept()))
+        for chain in self.chains:
+            size = len(_encode(chain))
+            if size > (limit // 8 if chains else left):
+                break
+            chains.append(chain)
+            left -= size
         parts: list[dict[str, Item]] = []
         for whole in (self.items, self.calls):
             part: dict[str, Item] = {}
@@ -145,11 +177,28 @@ def keys_of(heads: Iterable[MessageHead]) -> list[str]:
     return keys
 
 
-def _united(older: dict[str, Item], newer: dict[str, Item]) -> dict[str, Item]:
+def next_stamp(seen: Iterable[int]) -> int:
+    """A stamp for a turn that begins: later than all that it has read, also where the clocks of two machines differ.
+
+    Nanoseconds, of which the last 14 bits are random: they tell turns apart that begin in the same moment.
+    """
+    now = time.time_ns() | _SAME_MOMENT
+    return max(now, max(seen, default=0) | _SAME_MOMENT) + 1 + secrets.randbits(13)
+
+
+_SAME_MOMENT: Final = (1 << 14) - 1  # 16 µs
+
+
+def _united(older: dict[str, Item], newer: dict[str, Item], read: dict[str, Item]) -> dict[str, Item]:
     united = {key: item for key, item in older.items() if key not in newer}
     for key, item in newer.items():
-        known = older.get(key)
-        united[key] = item if known is None else _with_bases(item, known)
+        known, before = older.get(key), read.get(key)
+        if known is None:
+            united[key] = item
+        elif before is not None and item.says == before.says != known.says:
+            united[key] = known
+        else:
+            united[key] = _with_bases(item, known)
     return {key: item for key, item in united.items() if item.members or item.whole or item.holder or item.calls}
 
 
@@ -158,20 +207,25 @@ def _with_bases(item: Item, known: Item) -> Item:
     members = dict(item.members)
     for name, member in item.members.items():
         before = known.members.get(name)
-        if before is not None and before.canonical == member.canonical and before.tail == member.tail:
+        if before is not None and before.canonical == member.canonical and before.beginning == member.beginning:
             bases = [*member.bases, *(base for base in before.bases if base not in member.bases)][:MAX_BASES]
-            members[name] = Member(member.canonical, bases, member.tail)
+            members[name] = Member(member.canonical, bases, member.beginning)
     return msgspec.structs.replace(item, members=members)
 
 
 def _chains(newer: list[Chain], older: list[Chain]) -> list[Chain]:
-    """The newer ones, and those of the older that still say where something stood."""
-    chains = list(newer)
-    placed = set().union(*(chain.missing for chain in newer)) if newer else set()
-    for chain in older:
-        if chain.missing - placed:
+    """Those that no newer one has read, and of the others those that still say where something stood.
+
+    The turn that began last counts as the newest, also where an earlier one has ended later.
+    """
+    chains: list[Chain] = []
+    placed: set[str] = set()
+    read: set[int] = set()
+    for chain in sorted([*newer, *older], key=lambda chain: -chain.stamp):
+        if chain.stamp not in read or chain.missing - placed:
             chains.append(chain)
             placed |= chain.missing
+            read.update(chain.seen)
     return chains[:MAX_CHAINS]
 
 

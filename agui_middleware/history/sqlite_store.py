@@ -12,6 +12,8 @@ from typing import Any, Final, SupportsFloat, TypeVar
 import anyio
 from anyio.lowlevel import RunVar
 
+from agui_middleware.history.store import Change
+
 T = TypeVar("T")
 
 _SCHEMA: Final = """
@@ -66,25 +68,45 @@ class SQLiteStore:
         """Keep `value`, for `ttl` seconds. What has expired by now is deleted."""
         await self._in_thread(partial(self._put, key, json.dumps(value), collection or "", ttl))
 
+    async def update_atomically(
+        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
+    ) -> None:
+        """See `SharedStore`: one transaction. `change` is called in a worker thread."""
+        await self._in_thread(partial(self._update, key, change, collection or "", ttl))
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Abandoned where the caller is cancelled, since it may wait for another process that holds the file's lock.
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=_limiter())
 
     def _get(self, key: str, collection: str) -> dict[str, Any] | None:
         with closing(self._connect()) as connection:
-            row = connection.execute(
-                "SELECT value FROM records WHERE collection = ? AND key = ? AND (expires IS NULL OR expires > ?)",
-                (collection, key, self._clock()),
-            ).fetchone()
+            return self._select(connection, key, collection)
+
+    def _put(self, key: str, value: str, collection: str, ttl: SupportsFloat | None) -> None:
+        with closing(self._connect()) as connection, connection:
+            self._insert(connection, key, value, collection, ttl)
+
+    def _update(self, key: str, change: Change, collection: str, ttl: SupportsFloat | None) -> None:
+        with closing(self._connect()) as connection, connection:
+            connection.execute("BEGIN IMMEDIATE")  # a transaction that begins by reading may not be let write later
+            value = json.dumps(change(self._select(connection, key, collection)))
+            self._insert(connection, key, value, collection, ttl)
+
+    def _select(self, connection: sqlite3.Connection, key: str, collection: str) -> dict[str, Any] | None:
+        row = connection.execute(
+            "SELECT value FROM records WHERE collection = ? AND key = ? AND (expires IS NULL OR expires > ?)",
+            (collection, key, self._clock()),
+        ).fetchone()
         value: dict[str, Any] | None = None if row is None else json.loads(row[0])
         return value
 
-    def _put(self, key: str, value: str, collection: str, ttl: SupportsFloat | None) -> None:
+    def _insert(
+        self, connection: sqlite3.Connection, key: str, value: str, collection: str, ttl: SupportsFloat | None
+    ) -> None:
         now = self._clock()
         expires = None if ttl is None else now + float(ttl)
-        with closing(self._connect()) as connection, connection:
-            connection.execute("DELETE FROM records WHERE expires <= ?", (now,))
-            connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (collection, key, value, expires))
+        connection.execute("DELETE FROM records WHERE expires <= ?", (now,))
+        connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (collection, key, value, expires))
 
     def _connect(self) -> sqlite3.Connection:
         if not self._path.exists():

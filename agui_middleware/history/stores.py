@@ -1,25 +1,29 @@
-"""The stores that a URL names, and what a store is."""
+"""The stores that a URL names."""
 
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, runtime_checkable
+from typing import Any, Final, SupportsFloat
+
+from agui_middleware.history.store import Change, Opened, Store
 
 EXTRA: Final = "pip install 'agui-middleware[history]'"
 
 
-@runtime_checkable
-class Store(Protocol):
-    """What is needed of a store: two methods of py-key-value-aio's `AsyncKeyValue`, so that each of its stores is one.
+class LockedStore:
+    """A store with a lock a key, such as those of Redis. `lock` makes one by its name."""
 
-    Values are objects of JSON.
-    """
+    def __init__(self, store: Store, lock: Callable[[str], AbstractAsyncContextManager[object]]) -> None:
+        self._store = store
+        self._lock = lock
 
     async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
-        """The value under `key`; `None` where there is none, or where its time is up."""
-        ...
+        """See `Store`."""
+        return await self._store.get(key, collection=collection)
 
     async def put(
         self,
@@ -29,15 +33,15 @@ class Store(Protocol):
         collection: str | None = None,
         ttl: SupportsFloat | None = None,
     ) -> None:
-        """Keep `value` under `key`, for `ttl` seconds."""
-        ...
+        """See `Store`."""
+        await self._store.put(key, value, collection=collection, ttl=ttl)
 
-
-class Opened(NamedTuple):
-    """A store in use."""
-
-    store: Store
-    close: Callable[[], Awaitable[None]]
+    async def update_atomically(
+        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
+    ) -> None:
+        """See `SharedStore`. It costs two requests more than `get` and `put`."""
+        async with self._lock(f"{collection}:lock:{key}"):
+            await self.put(key, change(await self.get(key, collection=collection)), collection=collection, ttl=ttl)
 
 
 class MemoryStore:
@@ -78,12 +82,19 @@ class MemoryStore:
         while self._size > self._limit:
             self._drop(next(iter(self._values)))
 
+    async def update_atomically(
+        self, key: str, change: Change, *, collection: str | None = None, ttl: SupportsFloat | None = None
+    ) -> None:
+        """See `SharedStore`: nothing is awaited in between."""
+        await self.put(key, change(await self.get(key, collection=collection)), collection=collection, ttl=ttl)
+
     def _drop(self, place: tuple[str | None, str]) -> None:
         entry = self._values.pop(place, None)
         if entry is not None:
             self._size -= _OVERHEAD + len(entry[0])
 
 
+_LOOK_AGAIN: Final = 0.01  # seconds, for another process to have written
 _OVERHEAD = 1000  # bytes that an entry takes besides its record
 
 
@@ -111,7 +122,9 @@ def opener(url: str, *, timeout: float, memory_limit: int) -> Callable[[], Opene
 
     def connect() -> Opened:
         client = Redis.from_url(address, decode_responses=True, socket_connect_timeout=timeout)
-        return Opened(RedisStore(client=client), client.aclose)
+        # A holder that dies leaves its lock until it expires. One that lives gives up before that: see `Threads`.
+        lock = partial(client.lock, timeout=max(timeout, 1), sleep=_LOOK_AGAIN)
+        return Opened(LockedStore(RedisStore(client=client), lock), client.aclose)
 
     try:
         Redis.from_url(address)

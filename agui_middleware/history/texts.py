@@ -5,11 +5,11 @@ remembered but that both have it: a mark stands for what is left out, in both co
 something else do both keep what comes from there on.
 """
 
-import secrets
 from collections import deque
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
+from agui_middleware.history.beginnings import END, START, Beginnings
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
@@ -17,9 +17,7 @@ from agui_middleware.protocol.event import UNSET, Event, MalformedEvent
 
 _TAG: Final = b',"subagentRunId":"'
 _SPACED_TAG: Final = b', "subagentRunId": "'
-_NONCE: Final = secrets.token_hex(8)  # no agent writes a mark of ours
-_START: Final = f"\ue000{_NONCE}:"
-_END: Final = "\ue000"
+_MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not digested yet, see `Beginnings`
 
 
 class SharedTexts:
@@ -32,10 +30,11 @@ class SharedTexts:
 
     __slots__ = (
         "_base",
+        "_beginnings",
         "_canonical",
         "_last",
         "_last_id",
-        "_marks",
+        "_left",
         "_of_calls",
         "_reasoning",
         "_shared",
@@ -43,14 +42,24 @@ class SharedTexts:
         "size",
     )
 
-    def __init__(self, canonical: Conversation, base: Conversation, *, of_calls: bool, reasoning: bool = True) -> None:
+    def __init__(
+        self,
+        canonical: Conversation,
+        base: Conversation,
+        beginnings: Beginnings,
+        *,
+        of_calls: bool,
+        reasoning: bool = True,
+    ) -> None:
         self._canonical = canonical
         self._base = base
+        self._beginnings = beginnings
         self._of_calls = of_calls
         self._reasoning = reasoning
-        self._marks = 0
+        self._left = 0
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
-        self._shared: set[str] = set()  # what has its mark in both conversations, as far as is known since `settle`
+        # What has its mark in both conversations, as far as is known since `settle`, with what was left out of it.
+        self._shared: dict[str, list[bytes]] = {}
         self._last: Event | None = None
         self._last_id = ""
         self.size: int = 0
@@ -67,17 +76,24 @@ class SharedTexts:
         """A token that the client gets, for the entity `id`."""
         last = self._last
         if last is not None:
-            if id in self._shared and id == self._last_id and self._passes(token, last, id):
+            tokens = self._shared.get(id)
+            if tokens is not None and id == self._last_id and self._passes(token, last, id):
                 self._last = None
+                self._leave_out(token.raw, tokens)
                 return
             self._wait()
         self._match(token, id)
 
     def passes(self, token: Event, id: str) -> bool:
         """Whether a token that both have need not be taken at all; otherwise it is for `agent_sent` and `client_got`."""
-        if self._last is not None or id not in self._shared or id in self._waiting:
+        tokens = self._shared.get(id)
+        if tokens is None or self._last is not None or id in self._waiting:
             return False
-        return token.raw.find(b'"metadata"') < 0
+        raw = token.raw
+        if raw.find(b'"metadata"') >= 0:
+            return False
+        self._leave_out(raw, tokens)
+        return True
 
     def settle(self) -> None:
         """Something else is about to change the conversations: what both have is looked up anew."""
@@ -96,6 +112,13 @@ class SharedTexts:
         if not (sent is token or _is_untagged(token, sent)) or id in self._waiting:
             return False
         return token.raw.find(b'"metadata"') < 0
+
+    def _leave_out(self, token: bytes, tokens: list[bytes]) -> None:
+        tokens.append(token)
+        self._left += len(token)
+        if self._left > _MAX_LEFT:
+            self._left = 0
+            self._beginnings.fold()
 
     def _wait(self) -> None:
         token, id = self._last, self._last_id
@@ -116,11 +139,13 @@ class SharedTexts:
                 self.size -= len(waiting[0].raw)
                 self._keep(self._canonical, waiting.popleft(), id)
             first = waiting[0]
-            if (first is token or _delta(first) == _delta(token)) and self._mark(id):
+            mark = self._mark(id) if first is token or _delta(first) == _delta(token) else None
+            if mark is not None:
                 self.size -= len(waiting.popleft().raw)
+                self._leave_out(first.raw, tokens := self._beginnings.tokens(mark))
                 if not waiting:
                     del self._waiting[id]
-                    self._shared.add(id)
+                    self._shared[id] = tokens
                 return
             self._diverge(id)
         self._keep(self._base, token, id)
@@ -134,7 +159,7 @@ class SharedTexts:
 
     def _diverge(self, id: str) -> None:
         waiting = self._waiting.pop(id, None)
-        self._shared.discard(id)
+        self._shared.pop(id, None)
         if waiting is None:
             return
         for token in waiting:
@@ -161,33 +186,36 @@ class SharedTexts:
         ours = both[0]
         return self._reasoning or not isinstance(ours, Entry) or ours.role != "reasoning"
 
-    def _mark(self, id: str) -> bool:
-        """Have a mark stand in both conversations for what is left out; returns whether it does."""
+    def _mark(self, id: str) -> str | None:
+        """Have a mark stand in both conversations for what is left out; returns it, or `None` where that cannot be."""
         both = self._both(id)
         if both is None:
-            return False
+            return None
         if both[0].marker is None:
-            self._marks += 1
-            mark = f"{_START}{self._marks}{_END}"
+            mark = self._beginnings.new(both[1].so_far())
             for target in both:
                 target.marker = mark
                 target.append(mark)
-        return True
+        return str(both[0].marker)
 
 
-def cut(canonical: str, base: str) -> tuple[str, str, bool] | None:
-    """What stands in two texts behind their marks, and whether they have any. `None`: they cannot be compared."""
-    ours, theirs = canonical.rpartition(_START), base.rpartition(_START)
+class Cut(NamedTuple):
+    """The ends of two texts behind what is left out of both."""
+
+    canonical: str
+    base: str
+    mark: str
+    """What stands for the rest; empty where nothing is left out."""
+
+
+def cut(canonical: str, base: str) -> Cut | None:
+    """What stands in two texts behind their marks. `None`: they cannot be compared."""
+    ours, theirs = canonical.rpartition(START), base.rpartition(START)
     if not (ours[1] or theirs[1]):
-        return canonical, base, False
-    (our_mark, _, our_tail), (their_mark, _, their_tail) = ours[2].partition(_END), theirs[2].partition(_END)
+        return Cut(canonical, base, "")
+    (our_mark, _, our_tail), (their_mark, _, their_tail) = ours[2].partition(END), theirs[2].partition(END)
     comparable = ours[1] and theirs[1] and our_mark == their_mark
-    return (our_tail, their_tail, True) if comparable else None
-
-
-def is_cut(raw: bytes) -> bool:
-    """Whether something is left out of a message."""
-    return raw.find(_NONCE.encode()) >= 0
+    return Cut(our_tail, their_tail, f"{START}{our_mark}{END}") if comparable else None
 
 
 def _delta(token: Event) -> str | None:

@@ -3,15 +3,16 @@
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import anyio
 from anyio.lowlevel import current_token
 
 from agui_middleware.history.open_interrupts import interrupts_in, within
 from agui_middleware.history.record import Kept
-from agui_middleware.history.stores import Opened
+from agui_middleware.history.store import Opened, SharedStore
 from agui_middleware.protocol.interrupt_dialects import OpenInterrupt
 from agui_middleware.protocol.owned import Owned
 
@@ -26,6 +27,15 @@ class Record(NamedTuple):
     """What subagents have opened in earlier responses, of a route that hides."""
     open: list[OpenInterrupt] | None = None
     """The interrupts that wait for an answer; `None`, of a response: it tells nothing of them."""
+
+    def merged(self, newer: "Record", read: "Record | None" = None) -> "Record":
+        """This record with that of a later response, which began with the record `read`."""
+        kept = self.kept.merged(newer.kept, None if read is None else read.kept)
+        return Record(kept, self.owned.merged(newer.owned), self.open if newer.open is None else newer.open)
+
+
+Running: TypeAlias = Callable[[], Record | None]
+"""What there is to keep of a response that is still being sent."""
 
 
 class Bounds(NamedTuple):
@@ -54,26 +64,49 @@ class Threads:
         self.bounds: Bounds = bounds
         self._opened: Opened | None = None
         self._loop: object = None
+        self._is_shared = False
         self._locks: dict[str, tuple[anyio.Lock, list[None]]] = {}
+        self._running: dict[str, tuple[object, Running]] = {}
 
     async def read(self, key: str) -> Record | None:
-        """The record of a thread; `None` where there is none, or one that cannot be read, as that of another version."""
-        async with self._in_time():
-            return decoded(await self._store().get(key, collection=COLLECTION))
+        """The record of a thread; `None` where there is none, or one that cannot be read, as that of another version.
 
-    async def write(self, key: str, record: Record) -> None:
-        """Merge a record into what the store has by now: another request of the thread may have ended meanwhile.
-
-        Within this process one waits for the other. Of two processes that write in the same moment, the later one wins.
+        Where a response of the thread is still being sent by this event loop, what there is to keep of it so far belongs
+        to it: a user who stops a run and goes on posts before the server has heard that the client has left.
         """
+        loop, running = self._running.get(key, (None, None))
+        async with self._in_time():
+            record = decoded(await self._store().get(key, collection=COLLECTION))
+        so_far = running() if running is not None and loop == current_token() else None
+        return record if so_far is None else so_far if record is None else record.merged(so_far)
+
+    async def write(self, key: str, record: Record, read: Record | None = None) -> None:
+        """Merge the record of a response into what the store has by now; `read` is what the response began with.
+
+        Another request of the thread may have ended meanwhile, here or in another process. Only a store that is no
+        `SharedStore` lets the later one of two processes win that write in the same moment.
+        """
+        change = partial(self._changed, record, read)
+        options: dict[str, Any] = {"collection": COLLECTION, "ttl": self.bounds.ttl}
         async with self._in_time(), self._alone(key):
             store = self._store()
-            known = decoded(await store.get(key, collection=COLLECTION))
-            if known is not None:
-                open = known.open if record.open is None else record.open
-                record = Record(known.kept.merged(record.kept), known.owned.merged(record.owned), open)
-            value = encoded(record, self.bounds.limit)
-            await store.put(key, value, collection=COLLECTION, ttl=self.bounds.ttl)
+            if self._is_shared:
+                await store.update_atomically(key, change, **options)
+            else:
+                await store.put(key, change(await store.get(key, collection=COLLECTION)), **options)
+
+    def begin(self, key: str, running: Running) -> None:
+        """A response of a thread has begun. Of several, the one that began last counts for `read`."""
+        self._running[key] = current_token(), running
+
+    def end(self, key: str, running: Running) -> None:
+        """A response has ended, and its record is written, if there is one."""
+        if self._running.get(key, (None, None))[1] == running:
+            del self._running[key]
+
+    def _changed(self, record: Record, read: Record | None, value: Any) -> dict[str, Any]:
+        known = decoded(value)
+        return encoded(record if known is None else known.merged(record, read), self.bounds.limit)
 
     async def close(self) -> None:
         """Close the store, unless whoever made it does. It is opened again when it is used again."""
@@ -86,6 +119,7 @@ class Threads:
         loop = current_token()
         if self._opened is None or loop != self._loop:
             self._opened, self._loop, self._locks = self._open(), loop, {}
+            self._is_shared = isinstance(self._opened.store, SharedStore)
         return self._opened.store
 
     @asynccontextmanager

@@ -2,12 +2,11 @@
 
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +111,6 @@ def test_a_redis_that_dies_and_comes_back(client: Callable[[str], Client]) -> No
     assert fifth.state["given"] == given(5, lambda turn: turn == 4)
 
 
-def _await_record(file: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not _records(file) and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
-def _records(file: Path) -> int:
-    with closing(sqlite3.connect(file)) as database:
-        [count] = database.execute("SELECT count(*) FROM records").fetchone()
-        return int(count)
-
-
 async def test_a_client_that_leaves_in_mid_stream_finds_its_thread_kept(tmp_path: Path) -> None:
     headers = {"x-ag-ui-client-version": "0.0.58"}
     body: dict[str, Any] = {"threadId": "t", "runId": "r", "tools": [], "context": [], "state": {}}
@@ -134,9 +121,7 @@ async def test_a_client_that_leaves_in_mid_stream_finds_its_thread_kept(tmp_path
                 if b"TEXT_MESSAGE_END" in chunk:
                     break
         later = {**body, "messages": [says(1), {"id": "m1", "role": "assistant", "content": "hi"}, says(2)]}
-        # The server learns a little later that the client has left. A turn that is posted before that has the say of what
-        # stood between its messages.
-        _await_record(tmp_path / "history.db")
+        # The server may learn later that the client has left.
         async with http() as other:
             response = await other.post(f"{url}/hidden", headers=headers, json={**later, "forwardedProps": {}})
         assert '"given":[["u1",null],["n1","s"],["m1",null],["u2",null]]' in response.text

@@ -421,10 +421,102 @@ async def test_two_requests_of_one_thread_at_once_are_both_kept() -> None:
     assert app._turns._threads._locks == {}
 
 
+class Waiting(Agent):
+    """Answers the first request but for its end, and waits until it is cancelled or `go_on` is set. `sent`: it waits."""
+
+    def __init__(self, *streams: str | bytes) -> None:
+        super().__init__(*streams)
+        self.sent, self.go_on = anyio.Event(), anyio.Event()
+
+    async def answer(self, answer: bytes, send: Send) -> None:
+        if self.sent.is_set():
+            await super().answer(answer, send)
+            return
+        await send(EVENT_STREAM)
+        for frame in answer.split(b"\n\n")[:-1]:
+            await send({"type": "http.response.body", "body": frame + b"\n\n", "more_body": True})
+        self.sent.set()
+        await self.go_on.wait()
+        if self.streams:
+            await send({"type": "http.response.body", "body": self.streams.pop(), "more_body": True})
+        await send(END)
+
+
+UNENDED = DELEGATES.removesuffix("; RF r")
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_a_turn_that_is_posted_before_the_interrupted_one_has_ended(is_cancelled: bool) -> None:
+    """The server learns of the client that has left when the next turn has been answered, or never does."""
+    agent = Waiting(UNENDED, ANSWERS, ANSWERS.replace("2", "3"))
+    app = hiding(agent)
+    async with anyio.create_task_group() as group:
+        group.start_soon(turn([USER]).run, app)
+        await agent.sent.wait()
+        await talk(app, LATER)
+        if is_cancelled:
+            group.cancel_scope.cancel()
+        else:
+            agent.streams.append(b"")
+            agent.go_on.set()
+    said = {"id": "m2", "role": "assistant", "content": "hi"}
+    agent.streams = [encode_events(stream("RS r4; RF r4"))]
+    await talk(app, [*LATER, said, {**USER, "id": "u3"}])
+    assert agent.histories[1:] == [RESTORED, [*RESTORED, said, {**USER, "id": "u3"}]]
+    assert app._turns._threads is not None
+    assert app._turns._threads._running == {}
+
+
+async def test_a_text_that_goes_on_while_the_next_turn_is_answered_is_whole_in_the_one_after() -> None:
+    more = encode_events(stream("TC n _more @s; TE n @s; TS o @s; TC o x; TE o"))
+    agent = Waiting("RS r; TS n @s; TC n psst @s", "RS r2; TS k @s; TC k x; TE k; TS m2; TC m2 hi; TE m2; RF r2", more)
+    app = hiding(agent)
+    async with anyio.create_task_group() as group:
+        group.start_soon(turn([USER]).run, app)
+        await agent.sent.wait()
+        await talk(app, [USER, AGAIN])
+        agent.go_on.set()
+    assert agent.histories[1] == [USER, WHISPERED, AGAIN]
+    said = {"id": "m2", "role": "assistant", "content": "hi"}
+    agent.streams = [encode_events(stream("RS r4; RF r4"))]
+    await talk(app, [USER, AGAIN, said, {**USER, "id": "u3"}])
+    assert [message["id"] for message in agent.histories[2]] == ["u", "n", "o", "u2", "k", "m2", "u3"]
+    assert agent.histories[2][1]["content"] == "psst_more"
+
+
+async def test_a_question_that_is_answered_again_before_its_first_answer_has_ended() -> None:
+    agent = Waiting(UNENDED, "RS r2; TS k @s; TC k x; TE k; TS m2; TC m2 hi; TE m2; RF r2", "RS r3; RF r3")
+    app = hiding(agent)
+    async with anyio.create_task_group() as group:
+        group.start_soon(turn([USER]).run, app)
+        await agent.sent.wait()
+        await talk(app, [USER])
+        group.cancel_scope.cancel()
+    await talk(app, [USER, {"id": "m2", "role": "assistant", "content": "hi"}, AGAIN])
+    assert [message["id"] for message in agent.histories[1]] == ["u"]
+    assert [message["id"] for message in agent.histories[2]] == ["u", "k", "m2", "u2"]
+
+
+async def test_two_workers_of_which_neither_knows_the_others_response() -> None:
+    """Each has a middleware of its own, and the store in common. The first response ends when the second has ended."""
+    store = MemoryStore(10**6)
+    first = Waiting(UNENDED)
+    second = Agent("RS r2; TS k @s; TC k x; TE k; TS m2; TC m2 hi; TE m2; RF r2", "RS r3; RF r3")
+    other = hiding(second, history=store)
+    async with anyio.create_task_group() as group:
+        group.start_soon(turn([USER]).run, hiding(first, history=store))
+        await first.sent.wait()
+        await talk(other, LATER)
+        group.cancel_scope.cancel()
+    await talk(other, [*LATER, {"id": "m2", "role": "assistant", "content": "hi"}, {**USER, "id": "u3"}])
+    assert second.histories[0] == LATER, "the record of the first response is not there yet"
+    assert [message["id"] for message in second.histories[1]] == ["u", "n", "m", "u2", "k", "m2", "u3"]
+
+
 async def test_a_thread_over_its_bound_loses_what_is_oldest() -> None:
     agent = Agent(DELEGATES, DELEGATES.replace("n", "k").replace("m", "l").replace("psst", "x" * 800), ANSWERS)
     app = AGUIMiddleware(
-        agent, Settings(history_limit=1250, routes=[Route(path="/agent", visibility="hidden")]), history="memory://"
+        agent, Settings(history_limit=1300, routes=[Route(path="/agent", visibility="hidden")]), history="memory://"
     )
     said = {"id": "l", "role": "assistant", "content": "hi"}
     await talk(app, [USER], LATER, [*LATER, said, {**AGAIN, "id": "u3"}])

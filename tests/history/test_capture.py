@@ -7,10 +7,11 @@ import pytest
 from msgspec import Raw
 
 from agui_middleware import ClientVersion, Event
+from agui_middleware.history.beginnings import digest_of, is_cut
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Item, Kept, Member
-from agui_middleware.history.texts import cut, is_cut
+from agui_middleware.history.texts import Cut, cut
 from agui_middleware.protocol.posted import Posted
 from tests.history.threads import posted, user
 from tests.notation import Json, stream
@@ -102,7 +103,7 @@ def test_a_token_that_is_masked_and_loses_its_tag_is_kept(space: str) -> None:
         both.capture.client_got(masked.without("subagentRunId"))
     assert both.kept is not None
     content = both.kept.items["m"].members["content"]
-    assert content == Member(b'"secretpublic"', [b'"******public"'], True)
+    assert content == Member(b'"secretpublic"', [b'"******public"'], digest_of("first"))
 
 
 def test_chunks_that_pass_leave_nothing_behind() -> None:
@@ -146,7 +147,7 @@ def test_an_empty_delta_that_makes_a_text_is_kept() -> None:
 def test_a_text_is_kept_from_where_it_differs() -> None:
     both = Both().passes("TS m; TC m a; TC m b").sends("TC m secret").gets("TC m x").passes("TC m c; TE m")
     assert both.kept is not None
-    assert both.kept.items["m"].members["content"] == Member(b'"secretc"', [b'"xc"'], True)
+    assert both.kept.items["m"].members["content"] == Member(b'"secretc"', [b'"xc"'], digest_of("ab"))
     after = restore(read({"id": "m", "role": "assistant", "content": "abxc"}), both.kept, None)
     assert json.loads(bytes(after.posted.messages[1][1]))["content"] == "absecretc"
     edited = read({"id": "m", "role": "assistant", "content": "other"})
@@ -155,22 +156,62 @@ def test_a_text_is_kept_from_where_it_differs() -> None:
     assert restore(parts, both.kept, None).posted is parts
 
 
+def restored(both: Both, text: str) -> str:
+    """What the agent gets where the client posts this text."""
+    assert both.kept is not None
+    after = restore(read({"id": "m", "role": "assistant", "content": text}), both.kept, None)
+    return str(json.loads(bytes(after.posted.messages[1][1]))["content"])
+
+
+def test_a_text_whose_end_was_cut_off_gets_it_back_unless_the_user_has_edited_it() -> None:
+    both = Both().passes("TS m; TC m the; TC m _secret").sends("TC m _is_out; TE m").gets("TE m")
+    assert restored(both, "the_secret") == "the_secret_is_out"
+    for edited in ("edited", "", "the_secre", "the_secret_", "the_secret_is_out", "_is_out"):
+        assert restored(both, edited) == edited
+
+
+def test_an_edited_text_whose_end_is_still_the_masked_one_stays() -> None:
+    """The end may be as short as a dot."""
+    both = Both().passes("TS m; TC m the; TC m _word").sends("TC m _is_secret").gets("TC m .")
+    assert restored(both, "the_word.") == "the_word_is_secret"
+    assert restored(both, "I say.") == "I say."
+
+
+def test_a_text_that_went_on_in_this_response_is_known_by_all_of_its_beginning() -> None:
+    before = {"id": "m", "role": "assistant", "content": "earlier "}
+    both = Both(before).passes("TS m; TC m later").sends("TC m _more")
+    assert restored(both, "earlier later") == "earlier later_more"
+    assert restored(both, "later") == "later"
+
+
+@pytest.mark.parametrize("delta", ["a" * 1000, "\ud800", 'é"\\n'])
+def test_a_beginning_is_known_however_long_and_however_it_is_written(delta: str) -> None:
+    both = Both().passes("TS m; TC m a")
+    event = Event.parse(json.dumps({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": delta}).encode())
+    for _ in range(100):
+        both.capture.passed(event)
+    assert sum(len(tokens) for _, tokens in both.capture._beginnings._texts.values()) * len(event.raw) <= 32 * 1024
+    both.sends("TC m end")
+    assert restored(both, "a" + delta * 100) == "a" + delta * 100 + "end"
+    assert restored(both, "b" + delta * 100) == "b" + delta * 100
+
+
 def test_arguments_are_kept_from_where_they_differ() -> None:
     both = Both().passes("KS c; KA c a").sends("KA c secret").gets("KA c x")
     assert both.kept is not None
-    assert both.kept.calls["c"].members["function.arguments"] == Member(b'"secret"', [b'"x"'], True)
+    assert both.kept.calls["c"].members["function.arguments"] == Member(b'"secret"', [b'"x"'], digest_of("a"))
 
 
 def test_a_text_whose_end_the_client_does_not_get() -> None:
     both = Both().passes("TS m; TC m a").sends("TC m b; TC m c")
     assert both.kept is not None
-    assert both.kept.items["m"].members["content"] == Member(b'"bc"', [b'""'], True)
+    assert both.kept.items["m"].members["content"] == Member(b'"bc"', [b'""'], digest_of("a"))
 
 
 def test_a_token_that_nobody_sent_is_the_clients() -> None:
     both = Both().passes("TS m; TC m a").gets("TC m b")
     assert both.kept is not None
-    assert both.kept.items["m"].members["content"] == Member(b'""', [b'"b"'], True)
+    assert both.kept.items["m"].members["content"] == Member(b'""', [b'"b"'], digest_of("a"))
 
 
 def test_tokens_of_a_message_that_the_client_has_not_are_kept() -> None:
@@ -240,7 +281,7 @@ def test_a_token_closes_the_lane_of_a_chunk() -> None:
 def test_a_chunk_that_the_client_does_not_get_is_kept() -> None:
     both = Both().passes("TK m a; TK _ b").sends("TK _ c")
     assert both.kept is not None
-    assert both.kept.items["m"].members["content"] == Member(b'"c"', [b'""'], True)
+    assert both.kept.items["m"].members["content"] == Member(b'"c"', [b'""'], digest_of("ab"))
 
 
 def test_a_token_that_comes_behind_a_snapshot_of_the_clients_own() -> None:
@@ -289,7 +330,7 @@ def test_a_message_that_is_no_json_ends_the_comparison() -> None:
 
 
 def test_marks() -> None:
-    assert cut("a", "b") == ("a", "b", False)
+    assert cut("a", "b") == Cut("a", "b", "")
     assert not is_cut(b"a")
 
 
@@ -348,6 +389,13 @@ def test_ids_of_a_restored_thread() -> None:
     assert both.kept is not None
     after = restore(read(user("u2")), both.kept, None).posted
     assert [head.id for head, _ in after.messages] == ["u1", "m", "u2"]
+
+
+def test_tokens_with_metadata_are_taken_also_where_they_pass() -> None:
+    both = Both(client=OLD)
+    for event in events('TS m; TC m a; TC m b; TC m c metadata={"a":1}; TC m d'):
+        both.capture.passed(event)
+    assert both.kept == Kept(items={"m": Item({"metadata": Member(b'{"a":1}', [b""])})})
 
 
 def test_tokens_that_pass_unchanged_need_not_be_taken() -> None:

@@ -90,16 +90,32 @@ def test_what_several_clients_hold_is_kept_side_by_side() -> None:
 
 
 def test_older_chains_are_kept_for_what_only_they_place() -> None:
-    def chain(*missing: str) -> Chain:
-        return Chain(["u", *missing], bytes([1, *[0] * len(missing)]), b"\0" * (1 + len(missing)))
+    def chain(stamp: int, *missing: str, seen: tuple[int, ...] = ()) -> Chain:
+        flags = bytes([1, *[0] * len(missing)])
+        return Chain(["u", *missing], flags, bytes(len(flags)), stamp=stamp, seen=[*seen])
 
-    assert Kept(chains=[chain("a")]).merged(Kept(chains=[chain("a", "b")])).chains == [chain("a", "b")]
-    assert Kept(chains=[chain("a")]).merged(Kept(chains=[chain("b")])).chains == [chain("b"), chain("a")]
-    assert Kept(chains=[chain("a")]).merged(Kept()).chains == [chain("a")]
+    first = Kept(chains=[chain(1, "a")])
+    whole, other, beside = chain(2, "a", "b", seen=(1,)), chain(2, "b", seen=(1,)), chain(2, "a")
+    assert first.merged(Kept(chains=[whole])).chains == [whole]
+    assert first.merged(Kept(chains=[other])).chains == [other, *first.chains]
+    assert first.merged(Kept(chains=[beside])).chains == [beside, *first.chains]
+    assert Kept(chains=[beside]).merged(first).chains == [beside, *first.chains], "it began first, and ends last"
+    assert first.merged(Kept()).chains == first.chains
     many = Kept()
     for number in range(MAX_CHAINS + 3):
-        many = many.merged(Kept(chains=[chain(f"m{number}")]))
-    assert len(many.chains) == MAX_CHAINS
+        many = many.merged(Kept(chains=[chain(number, f"m{number}")]))
+    assert [found.stamp for found in many.chains] == [*range(MAX_CHAINS + 2, 2, -1)]
+
+
+def test_chains_that_nobody_has_read_outlive_a_full_record() -> None:
+    """As long as they are few and short: here two turns that ran at once."""
+    items = {f"m{number}": Item({}, whole=b"x" * 100) for number in range(50)}
+    short, long = Chain(["u"], b"\1", b"\1", stamp=1), Chain(["u"] * 300, b"\1" * 300, b"\1" * 300, stamp=2)
+    both = Kept.read(Kept(items=items, chains=[short, short]).to_bytes(2000))
+    one = Kept.read(Kept(items=items, chains=[long, long]).to_bytes(4000))
+    assert both is not None
+    assert one is not None
+    assert (len(both.chains), len(one.chains)) == (2, 1)
 
 
 def test_keys_tell_apart_messages_of_one_id() -> None:

@@ -15,7 +15,8 @@ import pytest
 from key_value.aio.protocols.key_value import AsyncKeyValueProtocol
 
 from agui_middleware.history.sqlite_store import SQLiteStore
-from agui_middleware.history.stores import MemoryStore, Opened, Store, opener
+from agui_middleware.history.store import Opened, SharedStore, Store
+from agui_middleware.history.stores import MemoryStore, opener
 
 
 class Clock:
@@ -175,6 +176,40 @@ async def test_many_writers_of_one_new_file(tmp_path: Path) -> None:
             group.start_soon(write, number)
     kept = [await stores[0].get(f"{number}.{turn}") for number in range(8) for turn in range(5)]
     assert kept == [{"record": str(number)} for number in range(8) for _ in range(5)]
+
+
+async def test_what_many_change_at_once_is_changed_by_each(url: str, request: pytest.FixtureRequest) -> None:
+    """As worker processes that end a response each: no change is lost. Each opens the store for itself, but for memory."""
+    one = opened(url)
+    stores = [one if url == "memory://" else opened(url) for _ in range(4)]
+    name = request.node.name
+
+    async def count(store: Store) -> None:
+        assert isinstance(store, SharedStore)
+        for _ in range(5):
+            await store.update_atomically("k", lambda old: {"n": old["n"] + 1 if old else 1}, collection=name, ttl=60)
+
+    async with anyio.create_task_group() as group:
+        for each in stores:
+            group.start_soon(count, each.store)
+    assert await one.store.get("k", collection=name) == {"n": 20}
+    for each in (one, *stores):
+        await each.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+async def test_a_change_that_fails_lets_the_next_one_in(kind: str, tmp_path: Path, redis_port: int) -> None:
+    store, close = opened(f"sqlite://{tmp_path}/h.db" if kind == "sqlite" else f"redis://127.0.0.1:{redis_port}/0")
+    assert isinstance(store, SharedStore)
+
+    def fails(_: object) -> dict[str, object]:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await store.update_atomically("fails", fails, collection="c", ttl=60)
+    await store.update_atomically("fails", lambda old: {"old": old}, collection="c", ttl=60)
+    assert await store.get("fails", collection="c") == {"old": None}
+    await close()
 
 
 async def test_each_store_of_py_key_value_is_one(redis_port: int) -> None:

@@ -1,12 +1,14 @@
 """Records of threads: their keys, their form in a store, and one store for several event loops."""
 
 import base64
+from typing import Any
 
 import anyio
 import pytest
 
 from agui_middleware.history.record import Item, Kept
-from agui_middleware.history.stores import MemoryStore, Opened, in_use
+from agui_middleware.history.store import Opened
+from agui_middleware.history.stores import MemoryStore, in_use
 from agui_middleware.history.threads import Bounds, Record, StoreUnavailable, Threads, decoded, encoded, thread_key
 from agui_middleware.protocol.owned import Owned
 
@@ -93,6 +95,69 @@ async def test_a_lock_stays_as_long_as_somebody_waits_for_it() -> None:
             group.start_soon(threads.write, "k", RECORD)
     assert most == 1
     assert not threads._locks
+
+
+async def test_a_store_that_knows_no_other_processes_is_written_with_get_and_put() -> None:
+    """As each of py-key-value-aio's."""
+
+    class Plain:
+        def __init__(self) -> None:
+            self.values: dict[str, Any] = {}
+
+        async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
+            return self.values.get(key)
+
+        async def put(self, key: str, value: Any, *, collection: str | None = None, ttl: object = None) -> None:
+            self.values[key] = dict(value)
+
+    threads = Threads(in_use(Plain()), BOUNDS)
+    await threads.write("k", RECORD)
+    await threads.write("k", Record(Kept(items={"o": Item(whole=b"{}")}), Owned()))
+    read = await threads.read("k")
+    assert read is not None
+    assert list(read.kept.items) == ["n", "o"]
+
+
+async def test_a_response_that_is_still_sent_belongs_to_the_record() -> None:
+    threads = Threads(in_use(MemoryStore(10**6)), BOUNDS)
+    later = Record(Kept(items={"o": Item(whole=b"{}")}), Owned({("message", "o"): True}))
+
+    def running() -> Record:
+        return later
+
+    def other() -> None:
+        return None
+
+    threads.begin("k", running)
+    assert await threads.read("k") == later
+    await threads.write("k", RECORD)
+    read = await threads.read("k")
+    assert read is not None
+    assert list(read.kept.items) == ["n", "o"]
+    assert ("message", "n") in read.owned
+    assert ("message", "o") in read.owned
+    threads.begin("k", other)
+    threads.end("k", running)  # it was not the last one
+    assert list(threads._running) == ["k"]
+    threads.end("k", other)
+    assert not threads._running
+
+
+def test_a_response_of_another_event_loop_is_left_alone() -> None:
+    """It may be at work in another thread at this moment."""
+    threads = Threads(in_use(MemoryStore(10**6)), BOUNDS)
+
+    def running() -> Record:
+        raise AssertionError("it is another loop's")
+
+    async def begin() -> None:
+        threads.begin("k", running)
+
+    async def read() -> None:
+        assert await threads.read("k") is None
+
+    anyio.run(begin)
+    anyio.run(read)
 
 
 async def test_a_store_that_ends_in_an_error_of_its_own_is_unavailable() -> None:

@@ -1,0 +1,83 @@
+"""What is left out of texts, as digests: whether a client still has the beginning of a text that it posts.
+
+A record keeps a text from where the client's differs. Where only its end was taken away, nothing else tells a text that the
+user has edited, and that stays, from one that is to get its end back.
+"""
+
+import secrets
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.json_object import UNDECODABLE
+
+_NONCE: Final = secrets.token_hex(8)  # no agent writes a mark of ours
+START: Final = f"\ue000{_NONCE}:"
+END: Final = "\ue000"
+
+
+class _Token(msgspec.Struct, gc=False):
+    delta: str = ""
+
+
+_decode_token = msgspec.json.Decoder(_Token).decode
+
+
+def digest_of(text: str) -> bytes:
+    """The digest of the beginning of a text."""
+    return blake2b(_utf8(text), digest_size=8).digest()
+
+
+def is_cut(raw: bytes) -> bool:
+    """Whether something is left out of a message."""
+    return raw.find(_NONCE.encode()) >= 0
+
+
+class Beginnings:
+    """The beginnings of the texts of one response, by the marks that stand for them.
+
+    The tokens of a text are kept as they came until `fold` digests them: parsing each as it passes would cost more than all
+    else that is done with it, and few texts are cut.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, tuple[blake2b, list[bytes]]] = {}
+
+    def new(self, text: str) -> str:
+        """A mark for what is left out behind `text`."""
+        mark = f"{START}{len(self._texts)}{END}"
+        self._texts[mark] = blake2b(_utf8(text), digest_size=8), []
+        return mark
+
+    def tokens(self, mark: str) -> list[bytes]:
+        """The tokens that are not digested yet, as JSON; what else is left out is to be appended."""
+        return self._texts[mark][1]
+
+    def digest(self, mark: str) -> bytes:
+        """The digest of all that is left out, and of what stands before that."""
+        return self._folded(mark).digest()
+
+    def fold(self) -> None:
+        """Digest all tokens, and forget them."""
+        for mark in self._texts:
+            self._folded(mark)
+
+    def _folded(self, mark: str) -> blake2b:
+        digest, tokens = self._texts[mark]
+        if tokens:
+            digest.update(b"".join(map(_text, tokens)))
+            tokens.clear()
+        return digest
+
+
+def _text(token: bytes) -> bytes:
+    try:
+        return _utf8(_decode_token(token).delta)
+    except UNDECODABLE:  # half of a surrogate pair
+        return _utf8(str(Event.parse(token).get("delta", "")))
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
