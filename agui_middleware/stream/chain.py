@@ -161,11 +161,8 @@ class Chain:
         later = index - 1
         # Asked anew each time: what a filter still yields may start another one behind it, or end one.
         while (later := min([each for each in self._running if each > max(later, self._dead)], default=-1)) >= 0:
-            running = self._running[later]
-            if running.done:
-                continue
             try:
-                running.finish()
+                self._running[later].finish()
             except Exception as error:
                 self._fail(later, error)
                 return
