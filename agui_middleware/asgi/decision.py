@@ -56,7 +56,7 @@ class Decision:
             stricter = self._plans.routing.second_opinion(self.inner, self._root)
             if stricter is not None:
                 self.of_route = of_route = self._plans.of(stricter)
-                self.choice.replace(of_route.route, of_route.plan(self.choice.client))
+                self.choice.replace(of_route.route, of_route.plan(self.choice.plan.named_client))
         return self.of_route.hides
 
     def suspects(self, status: int, headers: Headers) -> bool:

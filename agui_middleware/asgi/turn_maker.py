@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import anyio
 from starlette.types import Message, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
@@ -33,12 +34,20 @@ class TurnMaker:
         history: History,
         owner: Owner | None,
         reports: Reports,
-        on_restore: Callable[[Scope, Restoration], None],
+        on_restore: Callable[[Scope, Restoration], None] | None,
     ) -> None:
         self._owner = owner
         self._reports = reports
         self._on_restore = on_restore
         self._threads = _threads(settings, settings.history if history is None else history)
+        self._patience = settings.history_timeout
+        self._open: set[Turn] = set()
+        self._all_ended: anyio.Event | None = None  # where a shutdown waits for it
+
+    @property
+    def has_store(self) -> bool:
+        """Whether conversations are kept."""
+        return self._threads is not None
 
     def of(self, decision: Decision, plan: Plan) -> "Turn | None":
         """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
@@ -52,17 +61,46 @@ class TurnMaker:
         from agui_middleware.asgi.turn import Turn
 
         owner, is_known = self._owned_by(decision.scope) if keeps else (None, False)
-        return Turn(decision, threads if is_known else None, owner, self._reports, self._on_restore)
+        return Turn(decision, threads if is_known else None, owner, self._reports, self._restored)
+
+    def _restored(self, scope: Scope, restoration: Restoration) -> None:
+        if self._on_restore is not None:
+            self._reports.notify("on_restore", self._on_restore, scope, restoration)
+
+    def begin(self, turn: "Turn") -> None:
+        """The response of a turn is about to begin; `end` follows in any case."""
+        self._open.add(turn)
+
+    async def end(self, turn: "Turn") -> None:
+        """Write what is to be kept of a turn whose response has ended."""
+        try:
+            await turn.end()
+        finally:
+            self._open.discard(turn)
+            if self._all_ended is not None and not self._open:
+                self._all_ended.set()
 
     def closing(self, send: Send) -> Send:
-        """The `send` of a lifespan, which closes the store before the server hears that the app has shut down."""
+        """The `send` of a lifespan, which closes the store before the server hears that the app has shut down.
+
+        Responses that the server has just cancelled are written first: uvicorn does so when its time for a graceful shutdown
+        is over, and is gone as soon as it hears that.
+        """
 
         async def send_closed(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown"):
+                await self._wait_for_open_turns()
                 await self.close()
             await send(message)
 
         return send_closed if self._threads is not None else send
+
+    async def _wait_for_open_turns(self) -> None:
+        """For as long as a write may take: a response that was not cancelled may go on for ever."""
+        if self._open:
+            self._all_ended = anyio.Event()
+            with anyio.move_on_after(self._patience):
+                await self._all_ended.wait()
 
     async def close(self) -> None:
         """Close the store."""

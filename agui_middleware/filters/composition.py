@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from agui_middleware.filters.contract import Filter
-from agui_middleware.filters.declared import DeclaredFilter
+from agui_middleware.filters.declared import DeclaredFilter, PerEventFilter
 from agui_middleware.filters.needs_input import does_need_input
 from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_types import TOKENS, EventType
 
 
 class NextFilter(dict[str, int]):
@@ -25,11 +25,13 @@ class Composition:
     - `declared`: the others. They await nothing, and are driven synchronously.
     - `asleep`: by declared filter, what passes it by until it has started.
     - `needs_input`: whether one of them looks at `Context.input`.
+    - `repeats`: by type of token, the generators among the declared filters that handle it. Types are left out that another
+      filter handles which does not promise to repeat itself, see `per_event`.
     - `next`: for each place among the declared ones, the filter that an event of some type visits from there on.
     - `next_without_echo`: the same for a RUN_STARTED without `input`.
     """
 
-    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next", "next_without_echo")
+    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next", "next_without_echo", "repeats")
 
     def __init__(self, filters: Sequence[Filter], foreign: int | None = None) -> None:
         self.filters: tuple[Filter, ...] = tuple(filters)
@@ -45,6 +47,22 @@ class Composition:
         theirs = self.declared[: max(0, (len(self.filters) if foreign is None else foreign) - first)]
         may_echo = any("RUN_STARTED" in filter.handled for filter in theirs)
         self.next_without_echo: list[NextFilter] = self.next if may_echo else _next(self.declared, echo=False)
+        self.repeats: dict[str, tuple[int, ...]] = {
+            str(type): _generators(self.declared, type) for type in TOKENS if _repeats(self.declared, type)
+        }
+
+
+def _repeats(filters: Sequence[DeclaredFilter], type: str) -> bool:
+    called = [filter for filter in filters if isinstance(filter, PerEventFilter) and type in filter.handled]
+    return all(type in filter.repeats for filter in called)
+
+
+def _generators(filters: Sequence[DeclaredFilter], type: str) -> tuple[int, ...]:
+    return tuple(
+        index
+        for index, filter in enumerate(filters)
+        if type in filter.handled and not isinstance(filter, PerEventFilter)
+    )
 
 
 def _next(filters: Sequence[DeclaredFilter], *, echo: bool = True) -> list[NextFilter]:

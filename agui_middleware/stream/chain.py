@@ -29,6 +29,7 @@ class Chain:
         "_filters",
         "_next",
         "_next_without_echo",
+        "_repeats",
         "_running",
         "_skipping",
         "_steps",
@@ -40,6 +41,7 @@ class Chain:
         self._filters = composition.declared
         self._next = composition.next
         self._next_without_echo = composition.next_without_echo
+        self._repeats = composition.repeats
         self._context = context
         self._emit = emit
         self._count = len(self._filters)
@@ -96,6 +98,11 @@ class Chain:
                 event, type = passed, passed.head.type
             index += 1
         return event
+
+    def repeats(self, type: str) -> bool:
+        """Whether what becomes of an event of this type becomes of each that follows with another `delta`, too."""
+        generators = self._repeats.get(type)
+        return generators is not None and all(type in self._skipping[index].skipped for index in generators)
 
     def leave(self, event: Event) -> None:
         """Emit an event that `walk` has returned. If it cannot be encoded, the last filter counts as the one that failed."""
