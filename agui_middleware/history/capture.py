@@ -1,4 +1,4 @@
-"""What a response gives the client next to what the agent has said, and what is to be kept of it."""
+"""Compare what a response gives the client with what the agent said, and keep the difference."""
 
 from typing import Final
 
@@ -77,7 +77,7 @@ class Capture:
         self._calls = SharedTexts(*sides, of_calls=True, restated=restated)
 
     def agent_sent(self, event: Event) -> None:
-        """An event of the agent's, in the order in which it has sent them."""
+        """Take an event of the agent's, in the order in which it sent them."""
         head = event.head
         type = head.type
         if self._gave_up:
@@ -102,7 +102,7 @@ class Capture:
             self._canonical.take(event)
 
     def client_got(self, event: Event) -> None:
-        """An event that the client is sent, in order."""
+        """Take an event that the client is sent, in order."""
         head = event.head
         type = head.type
         if self._gave_up:
@@ -124,7 +124,7 @@ class Capture:
         self._base.take(event)
 
     def passed(self, event: Event) -> None:
-        """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
+        """Take an event for both sides that reaches the client unchanged, as nearly every token does."""
         head = event.head
         type = head.type
         if type in TOKENS and not (self._canonical.lanes.open or self._base.lanes.open):
@@ -136,9 +136,9 @@ class Capture:
         self.client_got(event)
 
     def finish(self) -> Kept | None:
-        """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.
+        """Return what is to be kept of the response so far; `None` if there is nothing, or more than the limit.
 
-        It may be asked before the end, and again: what it returns later has the say of what it has returned before.
+        It may be called before the end, and again: a later result replaces an earlier one.
         """
         self._texts.flush()
         self._calls.flush()
