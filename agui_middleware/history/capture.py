@@ -1,4 +1,4 @@
-"""What a response gives the client next to what the agent has said, and what is to be kept of it."""
+"""Compare what a response gives the client with what the agent said, and keep the difference."""
 
 from typing import Final
 
@@ -79,7 +79,7 @@ class Capture:
         self._calls = SharedTexts(*sides, of_calls=True, restated=restated)
 
     def agent_sent(self, event: Event) -> None:
-        """An event of the agent's, in the order in which it has sent them."""
+        """Take an event of the agent's, in the order in which it sent them."""
         if not self.has_given_up:
             try:
                 self._agent_sent(event)
@@ -108,7 +108,7 @@ class Capture:
             self._canonical.take(event)
 
     def client_got(self, event: Event) -> None:
-        """An event that the client is sent, in order."""
+        """Take an event that the client is sent, in order."""
         if not self.has_given_up:
             try:
                 self._client_got(event)
@@ -135,7 +135,7 @@ class Capture:
         self._base.take(event)
 
     def passed(self, event: Event) -> None:
-        """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
+        """Take an event for both sides that reaches the client unchanged, as nearly every token does."""
         head = event.head
         type = head.type
         if type in TOKENS and not (self._canonical.lanes.open or self._base.lanes.open):
@@ -147,9 +147,9 @@ class Capture:
         self.client_got(event)
 
     def finish(self) -> Kept | None:
-        """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.
+        """Return what is to be kept of the response so far; `None` if there is nothing, or more than the limit.
 
-        It may be asked before the end, and again: what it returns later has the say of what it has returned before.
+        It may be called before the end, and again: a later result replaces an earlier one.
         """
         if self.has_given_up:
             return None
