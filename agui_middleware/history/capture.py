@@ -1,6 +1,6 @@
 """What a response gives the client next to what the agent has said, and what is to be kept of it."""
 
-from typing import Final
+from typing import Any, Final
 
 from agui_middleware.downgrades import Difference
 from agui_middleware.history.beginnings import Beginnings
@@ -48,10 +48,12 @@ class Capture:
         "_has_thought",
         "_kept",
         "_limit",
+        "_our_lanes",
         "_posted",
         "_read",
         "_stamps",
         "_texts",
+        "_their_lanes",
     )
 
     def __init__(
@@ -69,6 +71,8 @@ class Capture:
         self._canonical = Conversation(given.messages)
         self._base = Conversation(posted.messages, reading_of(client))
         loses = bool(differences_of(client) & _LOSES_REASONING)
+        self._our_lanes = self._canonical.lanes.open
+        self._their_lanes = self._base.lanes.open
         self._beginnings = Beginnings()
         sides = self._canonical, self._base, self._beginnings
         self._texts = SharedTexts(*sides, of_calls=False, reasoning=not loses)
@@ -76,17 +80,15 @@ class Capture:
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""
-        head = event.head
-        type = head.type
+        type = event.head.type
         if self._gave_up:
             return
         if type in TOKENS:
-            is_call = type in _OF_CALLS
-            id = head.toolCallId if is_call else head.messageId
-            if self._canonical.lanes.open:
+            if self._our_lanes:
                 self._canonical.lanes.close(event)
-            if id.__class__ is str:
-                (self._calls if is_call else self._texts).agent_sent(event, id)
+            texts, id = self._texts_of(event, type)
+            if id.__class__ is str and not texts.kept_alone(event, id):
+                texts.agent_sent(event, id)
             return
         if type in _RESTATES:
             self._texts.flush()
@@ -101,17 +103,15 @@ class Capture:
 
     def client_got(self, event: Event) -> None:
         """An event that the client is sent, in order."""
-        head = event.head
-        type = head.type
+        type = event.head.type
         if self._gave_up:
             return
         if type in TOKENS:
-            is_call = type in _OF_CALLS
-            id = head.toolCallId if is_call else head.messageId
-            if self._base.lanes.open:
+            if self._their_lanes:
                 self._base.lanes.close(event)
+            texts, id = self._texts_of(event, type)
             if id.__class__ is str:
-                (self._calls if is_call else self._texts).client_got(event, id)
+                texts.client_got(event, id)
             return
         if type in ID_OF:
             self._client_got_chunk(event)
@@ -123,15 +123,27 @@ class Capture:
 
     def passed(self, event: Event) -> None:
         """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
-        head = event.head
-        type = head.type
-        if type in TOKENS and not (self._canonical.lanes.open or self._base.lanes.open):
-            is_call = type in _OF_CALLS
-            id = head.toolCallId if is_call else head.messageId
-            if id.__class__ is str and (self._calls if is_call else self._texts).passes(event, id):
+        type = event.head.type
+        if type in TOKENS and not (self._our_lanes or self._their_lanes):
+            texts, id = self._texts_of(event, type)
+            if id.__class__ is str and texts.passes(event, id):
                 return
         self.agent_sent(event)
         self.client_got(event)
+
+    def replaced(self, event: Event, left: Event) -> None:
+        """`agent_sent` of an event and `client_got` of the one that leaves for it: mostly a token that lost its tag."""
+        type = event.head.type
+        if type in TOKENS and type == left.head.type and not (self._our_lanes or self._their_lanes):
+            texts, id = self._texts_of(event, type)
+            if id.__class__ is str and texts.loses_its_tag(event, left, id):
+                return
+        self.agent_sent(event)
+        self.client_got(left)
+
+    def _texts_of(self, token: Event, type: str) -> tuple[SharedTexts, Any]:
+        """What takes a token, and the id of the entity that it is for."""
+        return (self._calls, token.head.toolCallId) if type in _OF_CALLS else (self._texts, token.head.messageId)
 
     def finish(self) -> Kept | None:
         """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.

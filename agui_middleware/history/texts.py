@@ -9,15 +9,16 @@ from collections import deque
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from agui_middleware.history.beginnings import END, START, Beginnings
+from agui_middleware.history.beginnings import END, START, Beginnings, delta_in
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
-from agui_middleware.protocol.event import UNSET, Event, MalformedEvent
+from agui_middleware.protocol.event import Event, MalformedEvent
 
 _TAG: Final = b',"subagentRunId":"'
 _SPACED_TAG: Final = b', "subagentRunId": "'
-_MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not digested yet, see `Beginnings`
+_METADATA: Final = b'"metadata"'
+_MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not read yet, see `Beginnings`
 
 
 class SharedTexts:
@@ -29,6 +30,7 @@ class SharedTexts:
     """
 
     __slots__ = (
+        "_alone",
         "_base",
         "_beginnings",
         "_canonical",
@@ -60,6 +62,8 @@ class SharedTexts:
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
         # What has its mark in both conversations, as far as is known since `settle`, with what was left out of it.
         self._shared: dict[str, list[bytes]] = {}
+        # Of entities that the client has not: the agent's tokens, as they came, which nobody reads before `_read_alone`.
+        self._alone: dict[str, list[bytes]] = {}
         self._last: Event | None = None
         self._last_id = ""
         self.size: int = 0
@@ -67,20 +71,27 @@ class SharedTexts:
 
     def agent_sent(self, token: Event, id: str) -> None:
         """A token of the agent, for the entity `id`."""
+        if id in self._alone:
+            self._read_alone(id)
         if self._last is not None:
             self._wait()
+            if token.head.type not in ID_OF and self.kept_alone(token, id):
+                return
         self._last = token
         self._last_id = id
 
     def client_got(self, token: Event, id: str) -> None:
         """A token that the client gets, for the entity `id`."""
+        if id in self._alone:
+            self._read_alone(id)
         last = self._last
         if last is not None:
-            tokens = self._shared.get(id)
-            if tokens is not None and id == self._last_id and self._passes(token, last, id):
-                self._last = None
-                self._leave_out(token.raw, tokens)
+            self._last = None
+            if id == self._last_id and (
+                self.passes(token, id) if last is token else self.loses_its_tag(last, token, id)
+            ):
                 return
+            self._last = last
             self._wait()
         self._match(token, id)
 
@@ -90,7 +101,37 @@ class SharedTexts:
         if tokens is None or self._last is not None or id in self._waiting:
             return False
         raw = token.raw
-        if raw.find(b'"metadata"') >= 0:
+        if raw.find(_METADATA) >= 0:
+            return False
+        tokens.append(raw)
+        self._left += len(raw)
+        if self._left > _MAX_LEFT:
+            self._fold()
+        return True
+
+    def loses_its_tag(self, sent: Event, token: Event, id: str) -> bool:
+        """As `passes`, of a token that the client gets without its tag, as far as a look at the bytes tells."""
+        tokens = self._shared.get(id)
+        if tokens is None or self._last is not None or id in self._waiting:
+            return False
+        tag, raw = sent.head.subagentRunId, sent.raw
+        before, found, after = raw.partition(_TAG)
+        if not found:
+            before, found, after = raw.partition(_SPACED_TAG)
+        if not found or tag.__class__ is not str or token.raw != before + after[len(tag.encode()) + 1 :]:
+            return False
+        if raw.find(_METADATA) >= 0:
+            return False
+        self._leave_out(raw, tokens)
+        return True
+
+    def kept_alone(self, token: Event, id: str) -> bool:
+        """Whether a token of the agent's is kept as it came; otherwise it is for `agent_sent`."""
+        tokens = self._alone.get(id)
+        if tokens is None:
+            return False
+        raw = token.raw
+        if raw.find(_METADATA) >= 0:
             return False
         self._leave_out(raw, tokens)
         return True
@@ -98,6 +139,8 @@ class SharedTexts:
     def settle(self) -> None:
         """Something else is about to change the conversations: what both have is looked up anew."""
         self._shared.clear()
+        for id in list(self._alone):
+            self._read_alone(id)
         if self._last is not None:
             self._wait()
 
@@ -107,18 +150,24 @@ class SharedTexts:
         for id in list(self._waiting):
             self._diverge(id)
 
-    def _passes(self, token: Event, sent: Event, id: str) -> bool:
-        """Whether a token is the one that was sent just now, and nothing of its entity waits in front of it."""
-        if not (sent is token or _is_untagged(token, sent)) or id in self._waiting:
-            return False
-        return token.raw.find(b'"metadata"') < 0
-
     def _leave_out(self, token: bytes, tokens: list[bytes]) -> None:
         tokens.append(token)
         self._left += len(token)
         if self._left > _MAX_LEFT:
-            self._left = 0
-            self._beginnings.fold()
+            self._fold()
+
+    def _fold(self) -> None:
+        """Read what was left unread so far, so that it does not grow."""
+        self._left = 0
+        self._beginnings.fold()
+        for id in list(self._alone):
+            self._read_alone(id)
+            self._alone[id] = []
+
+    def _read_alone(self, id: str) -> None:
+        deltas = [delta for token in self._alone.pop(id) if (delta := delta_in(token)) is not None]
+        if deltas:
+            self._canonical.append(id, self._of_calls, "".join(deltas))
 
     def _wait(self) -> None:
         token, id = self._last, self._last_id
@@ -130,6 +179,8 @@ class SharedTexts:
         else:
             self._diverge(id)
             self._keep(self._canonical, token, id)
+            if token.head.type not in ID_OF and self._target(self._base, id) is None:
+                self._alone[id] = []
 
     def _match(self, token: Event, id: str) -> None:
         """Leave out a token that the agent has sent and the client now gets, or have both keep what they have."""
@@ -223,15 +274,3 @@ def _delta(token: Event) -> str | None:
         return delta_of(token)
     except MalformedEvent:
         return None
-
-
-def _is_untagged(token: Event, sent: Event) -> bool:
-    """Whether a token is what was sent but for its tag, as far as a look at the bytes tells."""
-    tag = sent.head.subagentRunId
-    if type(tag) is not str or token.head.subagentRunId is not UNSET:
-        return False
-    raw = sent.raw
-    before, found, after = raw.partition(_TAG)
-    if not found:
-        before, found, after = raw.partition(_SPACED_TAG)
-    return bool(found) and token.raw == before + after[len(tag.encode()) + 1 :]

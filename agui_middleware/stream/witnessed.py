@@ -32,6 +32,10 @@ class Observer(Protocol):
         """Called once, in place of both, with an event that leaves as it came."""
         ...
 
+    def replaced(self, event: Event, left: Event) -> None:
+        """Called once, in place of both, with an event that came and the one that leaves for it."""
+        ...
+
 
 class Witness(NamedTuple):
     """The observer of a `WitnessedRewriter`, and what goes with it."""
@@ -66,6 +70,7 @@ class WitnessedRewriter(Rewriter):
         self._agent_sent = witness.observer.agent_sent
         self._client_got = witness.observer.client_got
         self._passed = witness.observer.passed
+        self._replaced = witness.observer.replaced
         self._edit_start = witness.edit_start
         self._agent_ended = witness.agent_ended
         self._client_ended = witness.client_ended
@@ -88,21 +93,23 @@ class WitnessedRewriter(Rewriter):
             return self.written()
         self._sent = event
         left = self.chain.walk(event)
-        if left is event and self._sent is not None and not (self._out or self._verify):
-            self._sent = None
-            self._passed(event)
-            return chunk
-        self._tell()  # does nothing if a filter has put something out: `_emit` has done it then
         if left is None:
+            self._tell()  # does nothing if a filter has put something out: `_emit` has done it then
             return self.written()
-        if not (self._out or self._verify or left.fields is not None or left.head.type in _RUN_BOUNDS):
-            try:
-                written = b"data: %b\n\n" % left.raw
-            except Exception:
-                pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
-            else:
-                self._client_got(left)
-                return written
+        if self._sent is not None and not (self._out or self._verify):
+            if left is event:
+                self._sent = None
+                self._passed(event)
+                return chunk
+            if left.fields is None and left.head.type not in _RUN_BOUNDS:
+                try:
+                    written = b"data: %b\n\n" % left.raw
+                except Exception:
+                    pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
+                else:
+                    self._sent = None
+                    self._replaced(event, left)
+                    return written
         self.chain.leave(left)
         return self.written()
 
@@ -122,9 +129,16 @@ class WitnessedRewriter(Rewriter):
             self._agent_sent(event)
 
     def _emit(self, event: Event) -> None:
-        self._tell()
+        passes = event is self._sent
+        if passes:
+            self._sent = None
+        else:
+            self._tell()
         super()._emit(event)
-        self._client_got(event)
+        if passes:
+            self._passed(event)
+        else:
+            self._client_got(event)
         if event.head.type in _RUN_ENDS:
             self._client_ended(event)
             self.run_ended = True
