@@ -21,7 +21,7 @@ _START, _CONTENT, _CHUNK = (f"REASONING_MESSAGE_{part}" for part in ("START", "C
 _OTHER_CHUNKS = ("TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK")
 
 
-@per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS)
+@per_event(*MAKES_MESSAGES, *_CONTENTS, *_ENDS, repeats=_CONTENTS)
 def without_activity_texts(context: Context) -> Step:
     """Drop the text. Messages that were opened before the activity took over their id are still closed."""
     client_messages = ClientMessages(None, context.budget)

@@ -4,8 +4,10 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
+_CONTENTS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
 
-@per_event("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "THINKING_TEXT_MESSAGE_CONTENT")
+
+@per_event(*_CONTENTS, repeats=_CONTENTS)
 def without_empty_deltas(_: Context) -> Step:
     """Drop TEXT_MESSAGE_CONTENT with an empty `delta`."""
 

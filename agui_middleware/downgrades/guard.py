@@ -10,7 +10,7 @@ from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
+from agui_middleware.protocol.event_types import EVENT_KINDS, TOKENS, types_that
 from agui_middleware.protocol.releases import RELEASES, ClientVersion
 
 KNOWN_SINCE: Final = {str(type): kind.since for type, kind in EVENT_KINDS.items() if kind.since != str(RELEASES[0])}
@@ -27,7 +27,7 @@ def known_types(client: ClientVersion) -> frozenset[str]:
 def guard(client: ClientVersion) -> Filter:
     """The filter that drops the event types that `client` does not know."""
 
-    @per_event(EVERYTHING, except_=known_types(client) | ID_OF.keys())
+    @per_event(EVERYTHING, except_=known_types(client) | ID_OF.keys(), repeats=TOKENS)
     def drop_unknown_types(context: Context) -> Step:
         def drop(event: Event) -> None:
             if event.type in KNOWN_SINCE:

@@ -15,7 +15,7 @@ from agui_middleware.protocol.event_types import types_about
 _DROPPED: Final = types_about(REASONING, REASONING_SPAN, THINKING, THINKING_SPAN) - ID_OF.keys()
 
 
-@per_event(*_DROPPED)
+@per_event(*_DROPPED, repeats=_DROPPED)
 def without_thinking_events(context: Context) -> Step:
     """Drop THINKING_* and REASONING_*."""
 

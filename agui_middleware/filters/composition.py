@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from agui_middleware.filters.contract import Filter
-from agui_middleware.filters.declared import DeclaredFilter
+from agui_middleware.filters.declared import DeclaredFilter, PerEventFilter
 from agui_middleware.filters.needs_input import does_need_input
 from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.event_types import EventType
+from agui_middleware.protocol.event_types import TOKENS, EventType
 
 
 class NextFilter(dict[str, int]):
@@ -23,10 +23,12 @@ class Composition:
     - `declared`: the others. They await nothing, and are driven synchronously.
     - `asleep`: by declared filter, what passes it by until it has started.
     - `needs_input`: whether one of them looks at `Context.input`.
+    - `repeats`: by type of token, the generators among the declared filters that handle it. Types are left out that another
+      filter handles which does not promise to repeat itself, see `per_event`.
     - `next`: for each place among the declared ones, the filter that an event of some type visits from there on.
     """
 
-    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next")
+    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next", "repeats")
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters: tuple[Filter, ...] = tuple(filters)
@@ -39,6 +41,22 @@ class Composition:
         self.needs_input: bool = any(map(does_need_input, self.filters))
         self.asleep: list[EventSource] = [filter.asleep for filter in self.declared]
         self.next: list[NextFilter] = _next(self.declared)
+        self.repeats: dict[str, tuple[int, ...]] = {
+            str(type): _generators(self.declared, type) for type in TOKENS if _repeats(self.declared, type)
+        }
+
+
+def _repeats(filters: Sequence[DeclaredFilter], type: str) -> bool:
+    called = [filter for filter in filters if isinstance(filter, PerEventFilter) and type in filter.handled]
+    return all(type in filter.repeats for filter in called)
+
+
+def _generators(filters: Sequence[DeclaredFilter], type: str) -> tuple[int, ...]:
+    return tuple(
+        index
+        for index, filter in enumerate(filters)
+        if type in filter.handled and not isinstance(filter, PerEventFilter)
+    )
 
 
 def _next(filters: Sequence[DeclaredFilter]) -> list[NextFilter]:

@@ -109,7 +109,13 @@ class GeneratorFilter(DeclaredFilter):
 
 
 class PerEventFilter(DeclaredFilter):
-    """A declared filter for which each event stands alone."""
+    """A declared filter for which each event stands alone. `repeats` is that of `per_event`."""
+
+    def __init__(
+        self, make: Callable[..., Any], types: tuple[str, ...], except_: frozenset[str], repeats: Collection[str]
+    ) -> None:
+        super().__init__(make, types, except_)
+        self.repeats: Collection[str] = repeats
 
     def start(self, context: Context, deliver: Deliver) -> Running:
         return _RunningFunction(self.begin(context))
@@ -161,7 +167,7 @@ def handles(
 
 
 def per_event(
-    *types: str, except_: frozenset[str] = frozenset()
+    *types: str, except_: frozenset[str] = frozenset(), repeats: Collection[str] = ()
 ) -> Callable[[Callable[[Context], Step]], DeclaredFilter]:
     """Make a filter of a function that gives, for each event, the event to pass on, or `None` to drop it.
 
@@ -171,5 +177,10 @@ def per_event(
 
     What is decorated is called once a response, with its context, and returns that function. Calling one costs a fifth of
     resuming a generator. `types` and `except_` are those of `handles`.
+
+    `repeats` is a promise about types of tokens. Of two events that differ only in their `delta`, a text and not empty in
+    both, the function does with the second what it has done with the first: it passes it on, drops it, or changes other
+    members than `type` and `delta`. The second, and an event of these types in between, change nothing that it remembers. It
+    is then not called with the second; see `stream/repeated.py`.
     """
-    return lambda begin: PerEventFilter(begin, types, except_)
+    return lambda begin: PerEventFilter(begin, types, except_, repeats)

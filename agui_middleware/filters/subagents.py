@@ -11,11 +11,12 @@ from agui_middleware.protocol.budget import Budget
 from agui_middleware.protocol.chunk_lanes import CLOSES_PARENT, ID_OF, Lane, Lanes
 from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries, Owner
-from agui_middleware.protocol.event_types import EVENT_KINDS, types_that
+from agui_middleware.protocol.event_types import EVENT_KINDS, TOKENS, types_that
 from agui_middleware.protocol.messages import edit_interrupts, edit_messages
 from agui_middleware.protocol.ownership import Ownership, Steps
 
 _STEPS = types_that(lambda kind: kind.owner is Owner.STEP)
+_SNAPSHOTS = types_that(lambda kind: kind.carries is Carries.MESSAGES)
 _LIFECYCLE = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
 # Nearly every event: its tag says all that `inline` takes off, and no state but that of open chunks depends on it.
 _PLAIN = types_that(
@@ -25,6 +26,8 @@ _PLAIN = types_that(
         and kind.carries is Carries.NOTHING
     )
 )
+# What says whose it is. A THINKING_TEXT_MESSAGE_CONTENT names nothing, and is counted: see `Nameless`.
+_NAMING = TOKENS & types_that(lambda kind: kind.about.id is not None)
 
 
 class SubagentVisibility(StrEnum):
@@ -65,7 +68,7 @@ def attributed(_: Context) -> Step:
     return lambda event: event
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=TOKENS)
 def inline(context: Context) -> Step:
     """`SubagentVisibility.INLINE`."""
     steps, chunks = Steps(context.budget), Chunks(context.budget)
@@ -86,7 +89,7 @@ def inline(context: Context) -> Step:
     return show
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=_NAMING)
 def track_ownership(context: Context) -> Step:
     """Record ownership before the route's own filters can drop the events that establish it, where `hidden` follows them."""
     owners, chunks = Ownership(earlier=context._earlier, budget=context.budget, recorded=True), Chunks(context.budget)
@@ -103,7 +106,7 @@ def track_ownership(context: Context) -> Step:
     return track
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=_NAMING)
 def hidden(context: Context) -> Step:
     """`SubagentVisibility.HIDDEN`."""
     owners = Ownership(context._ownership, context._earlier, context.budget)
@@ -121,6 +124,9 @@ def hidden(context: Context) -> Step:
             return None if chunks.ambiguous or owners.take(event) else untag(chunks.shown(event))
         chunks.passed(event)
         if owners.take(event):
+            return None
+        if type in _SNAPSHOTS and not owners.knows_earlier:
+            context.lost("snapshots of messages", "the posted thread is not known, and so not whose its messages are")
             return None
         chunks.closed(type)
         return untag(strip_hidden(event, owners))

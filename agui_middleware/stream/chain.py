@@ -28,6 +28,7 @@ class Chain:
         "_emit",
         "_filters",
         "_next",
+        "_repeats",
         "_running",
         "_skipping",
         "_steps",
@@ -38,6 +39,7 @@ class Chain:
     def __init__(self, composition: Composition, context: Context, emit: Callable[[Event], None]) -> None:
         self._filters = composition.declared
         self._next = composition.next
+        self._repeats = composition.repeats
         self._context = context
         self._emit = emit
         self._count = len(self._filters)
@@ -81,6 +83,11 @@ class Chain:
                 event, type = passed, passed.head.type
             index += 1
         return event
+
+    def repeats(self, type: str) -> bool:
+        """Whether what becomes of an event of this type becomes of each that follows with another `delta`, too."""
+        generators = self._repeats.get(type)
+        return generators is not None and all(type in self._skipping[index].skipped for index in generators)
 
     def leave(self, event: Event) -> None:
         """Emit an event that `walk` has returned. If it cannot be encoded, the last filter counts as the one that failed."""

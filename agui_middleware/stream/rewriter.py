@@ -9,6 +9,7 @@ from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
@@ -51,6 +52,7 @@ class Rewriter:
         self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
         self._unsettled = sniff  # either of the two
         self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
+        self._repeated = Repeated(max_event_bytes)
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
 
     @property
@@ -73,9 +75,14 @@ class Rewriter:
 
         A chunk in which nothing changes is returned as the same object.
         """
+        if self._repeated.starts:
+            written = self._repeated.rewrite(chunk)
+            if written is not None:
+                return written
         if self._unsettled:
             return self._sniff(chunk)
         if self.decoder.one_frame(chunk) is None:
+            self._repeated.starts.clear()
             self._take(self.decoder.feed(chunk))
             return self.written()
         if not self._rewrites:
@@ -85,21 +92,18 @@ class Rewriter:
         try:
             event = Event.parse(chunk[6:-2])
         except MalformedEvent:
+            self._repeated.starts.clear()
             self._take([Frame(chunk[6:-2])])
             return self.written()
-        left = self.chain.walk(event)
-        if left is None:
-            return self.written()
-        if not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
-            if left is event:
-                return chunk
-            if left.fields is None:
-                try:
-                    return b"data: %b\n\n" % left.raw
-                except Exception:
-                    pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
-        self.chain.leave(left)
-        return self.written()
+        repeats = not self._verify and self.chain.repeats(event.head.type)
+        if not repeats:
+            self._repeated.starts.clear()
+        written = self._rewrite(chunk, event)
+        if self.chain.ended:
+            self._repeated.starts.clear()
+        elif repeats:
+            self._repeated.learn(chunk, event, written)
+        return written
 
     def finish(self, complete: bool = True) -> bytes:
         """Return the rest of the output, once the stream has ended: an event without its blank line, and what filters hold.
@@ -162,6 +166,22 @@ class Rewriter:
     def pass_through(self) -> None:
         """Treat the stream as another protocol: all of it passes as it comes."""
         self.passthrough, self.sniffer = True, None
+
+    def _rewrite(self, chunk: bytes, event: Event) -> bytes:
+        """Take the event that a chunk consists of through the filters, and return the output."""
+        left = self.chain.walk(event)
+        if left is None:
+            return self.written()
+        if not (self._out or self._verify or left.head.type in _RUN_BOUNDS):
+            if left is event:
+                return chunk
+            if left.fields is None:
+                try:
+                    return b"data: %b\n\n" % left.raw
+                except Exception:
+                    pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
+        self.chain.leave(left)
+        return self.written()
 
     def _take(self, items: list[Item]) -> None:
         for item in items:

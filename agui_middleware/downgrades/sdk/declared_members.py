@@ -11,6 +11,7 @@ from typing import Final
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import Holder, edit_elements, edit_messages, edit_object
 
 _BASE: Final = frozenset({"type", "timestamp", "rawEvent"})
@@ -54,9 +55,9 @@ _WITHOUT_CONTENTS: Final = {
 }
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=TOKENS)
 def only_declared_members(context: Context) -> Step:
-    """Remove the others, and events of which nothing is left."""
+    """Remove undeclared members, and drop events whose contents no class has a field for."""
 
     def show(event: Event) -> Event | None:
         type = event.head.type

@@ -21,7 +21,7 @@ SNAPSHOTS: Final = ("MESSAGES_SNAPSHOT",)
 def without_types(*types: str, feature: str, reason: str) -> Filter:
     """A filter that drops all events of these types, and reports `feature` as lost for `reason`."""
 
-    @per_event(*types)
+    @per_event(*types, repeats=types)
     def drop(context: Context) -> Callable[[Event], None]:
         return lambda _: context.lost(feature, reason)
 

@@ -5,7 +5,7 @@ from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.event import Event
 
 
-@per_event("TOOL_CALL_ARGS")
+@per_event("TOOL_CALL_ARGS", repeats=("TOOL_CALL_ARGS",))
 def without_empty_arguments(_: Context) -> Step:
     """Drop them."""
 

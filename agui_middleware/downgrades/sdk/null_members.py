@@ -9,6 +9,7 @@ from typing import Final
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.messages import Holder, edit_elements, edit_messages
 
 # A null elsewhere is data (`snapshot`, `value`, `event`), or a fault of the server's that every client reports.
@@ -42,7 +43,7 @@ _OF_A_CALL: Final = frozenset({"encryptedValue", "encryptedValueType", "metadata
 _OF_A_PART: Final = frozenset({"data", "filename", "id", "metadata", "url"})
 
 
-@per_event(EVERYTHING)
+@per_event(EVERYTHING, repeats=TOKENS)
 def without_null_members(_: Context) -> Step:
     """Remove them from events, messages, tool calls and content parts."""
 

@@ -1,0 +1,273 @@
+"""Tokens that are like the one before leave as the filters would have them leave."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agui_middleware import ClientVersion, Context, Event, Filter
+from agui_middleware.config.plan import make_plan
+from agui_middleware.filters.composition import Composition
+from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
+from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.event_types import TOKENS
+from agui_middleware.protocol.releases import RELEASES
+from agui_middleware.stream.repeated import LONGEST, MOST, TRIES
+from agui_middleware.stream.rewriter import Rewriter
+from tests.strategies import Json, plain, runs
+
+LIMIT = 100_000
+STARTED = b'{"type":"RUN_STARTED","threadId":"t","runId":"r"}'
+OPENED = b'{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}'
+PLANS = [
+    pytest.param((None, "inline"), id="inline"),
+    pytest.param((None, "hidden"), id="hidden"),
+    pytest.param(("0.0.58", "auto"), id="0.0.58"),
+    pytest.param(("0.0.36", "auto"), id="0.0.36"),
+]
+
+
+def frame(event: bytes) -> bytes:
+    return b"data: %b\n\n" % event
+
+
+def token(delta: bytes = b'"x"', id: bytes = b"m", tag: bytes = b"") -> bytes:
+    owner = b'"subagentRunId":"%b",' % tag if tag else b""
+    return b'{"type":"TEXT_MESSAGE_CONTENT",%b"messageId":"%b","delta":%b}' % (owner, id, delta)
+
+
+def rewriter(
+    client: str | None, visibility: str, *filters: Filter, limit: int = LIMIT, verify: bool = False
+) -> Rewriter:
+    plan = make_plan(None if client is None else ClientVersion.parse(client), visibility, filters=filters)
+    return Rewriter(plan, Context(plan.client), limit, verify=verify)
+
+
+def output(stream: Rewriter, chunks: list[bytes]) -> bytes:
+    out = b""
+    for chunk in chunks:
+        out += stream.feed(chunk)
+        if stream.ended:
+            break
+    else:
+        out += stream.finish()
+    stream.close()
+    return out
+
+
+def halves(frames: list[bytes]) -> Iterator[bytes]:
+    """The same bytes, so that no chunk is an event: each event is read and filtered."""
+    for data in frames:
+        yield data[: len(data) // 2]
+        yield data[len(data) // 2 :]
+
+
+def agree(client: str | None, visibility: str, frames: list[bytes], limit: int = LIMIT) -> bytes:
+    out = output(rewriter(client, visibility, limit=limit), frames)
+    assert out == output(rewriter(client, visibility, limit=limit), list(halves(frames)))
+    return out
+
+
+@pytest.mark.parametrize(("client", "visibility"), [param.values[0] for param in PLANS])
+@pytest.mark.parametrize(
+    "second",
+    [
+        token(b'"another"'),
+        token(rb'"an escape \" and \n and \u00e9"'),
+        token('"\U0001f600"'.encode()),
+        token(b' "a space before"'),
+        token(b'"a space behind" '),
+        token(b'\n"a line end before"'),
+        token(b'"a line end behind"\r'),
+        token(b'""'),
+        token(b"null"),
+        token(b'{"delta":"x"}'),
+        token(b'"x","subagentRunId":"s"'),
+        token(b'"x","delta":"y"'),
+        token(b'"x"}'),
+        token(b'"x"') + b" ",
+        token(b'"x'),
+        token(b'"a control \x01 character"'),
+        token(b'"a line\nend"'),
+        token(rb'"a wrong escape \x"'),
+        token(rb'"half an escape \"'),
+        token(rb'"half an emoji \ud83d"'),
+        token(b'"no UTF-8 \xff"'),
+        token(b'"x"}\n\ndata: {"type":"CUSTOM","name":"n","value":"v"'),
+        token(b'"x"') + b"\n\n" + token(b'"y"'),
+        token(b'"x"') + b"\nid: 7",
+    ],
+)
+def test_the_second_of_two_tokens_leaves_as_if_it_had_been_read(client: str, visibility: str, second: bytes) -> None:
+    for tag in (b"", b"s"):
+        first = token(tag=tag)
+        repeated = second.replace(b'"messageId"', b'"subagentRunId":"s","messageId"') if tag else second
+        agree(client, visibility, [frame(data) for data in (STARTED, OPENED, first, repeated, first, repeated, first)])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","a \"delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","d\u0065lta":"y","delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","delta":"y","messageId":"m","delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","rawEvent":{"delta":"x"}}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","messageId":"n","subagentRunId":"s","delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","subagentRunId":"s","subagentRunId":"u","delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","subagentRunId":7,"delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","subagentRunId":"\u0073","delta":"x"}',
+        rb'{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "subagentRunId": "s", "delta": "x"}',
+        rb'{"delta":"x","type":"TEXT_MESSAGE_CONTENT","messageId":"m","subagentRunId":"s"}',
+        rb'{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"x"}',
+        rb'{"type":"CUSTOM","name":"n","delta":"x"}',
+    ],
+)
+@pytest.mark.parametrize(("client", "visibility"), [param.values[0] for param in PLANS])
+def test_what_is_no_plain_token_has_each_of_its_like_read(client: str, visibility: str, first: bytes) -> None:
+    second = first.replace(b'"x"', b'"another"')
+    agree(client, visibility, [frame(data) for data in (STARTED, OPENED, first, second, first, second)])
+
+
+@st.composite
+def lively(draw: st.DrawFn) -> list[Json]:
+    """A run whose tokens are followed by others that are like them."""
+    texts = st.sampled_from(['"', "\\", "\n", "\ud83d", "\U0001f600", "", "null", '"delta":"x"', "a word "])
+    events: list[Json] = []
+    for event in draw(runs(max_moves=8)):
+        more = draw(st.lists(texts, max_size=3)) if event["type"] in TOKENS else []
+        events += [event, *({**event, "delta": text} for text in more)]
+    return events
+
+
+@given(lively(), st.sampled_from([None, *map(str, RELEASES)]), st.sampled_from(["inline", "hidden"]))
+def test_runs_leave_as_if_each_event_had_been_read(events: list[Json], client: str | None, visibility: str) -> None:
+    agree(client, visibility, [plain([event]) for event in events])
+
+
+def counting(calls: list[str], **options: tuple[str, ...]) -> Filter:
+    @per_event(EVERYTHING, **options)  # type: ignore[arg-type]  # the one option is a tuple of types
+    def count(_: Context) -> Step:
+        def show(event: Event) -> Event:
+            calls.append(event.get("delta", event.type))
+            return event
+
+        return show
+
+    return count
+
+
+REPEATS = ("TEXT_MESSAGE_CONTENT",)
+
+
+def test_a_filter_that_promises_to_repeat_itself_is_not_called_again_until_something_else_comes() -> None:
+    calls: list[str] = []
+    texts = [token(b'"a"'), token(b'"b"'), STARTED, token(b'"c"'), token(b'"d"'), token(b'"e"', id=b"n"), token(b'"f"')]
+    output(rewriter(None, "auto", counting(calls, repeats=REPEATS)), [frame(text) for text in texts])
+    assert calls == ["a", "RUN_STARTED", "c", "e"]
+
+
+@pytest.mark.parametrize("broken", [b'{"type":"TEXT', b"not JSON", b'{"type":1}', b"[DONE]"])
+def test_what_is_no_event_ends_the_repetition_too(broken: bytes) -> None:
+    calls: list[str] = []
+    texts = [token(b'"a"'), broken, token(b'"b"')]
+    output(rewriter(None, "auto", counting(calls, repeats=REPEATS)), [frame(text) for text in texts])
+    assert calls == ["a", "b"]
+
+
+def test_a_filter_that_promises_nothing_is_called_with_each_event() -> None:
+    calls: list[str] = []
+    output(rewriter(None, "auto", counting(calls)), [frame(token(b'"a"')), frame(token(b'"b"'))])
+    assert calls == ["a", "b"]
+
+
+def test_where_changes_in_place_are_looked_for_every_event_is_read() -> None:
+    calls: list[str] = []
+    filters = counting(calls, repeats=REPEATS)
+    output(rewriter(None, "auto", filters, verify=True), [frame(token(b'"a"')), frame(token(b'"b"'))])
+    assert calls == ["a", "b"]
+
+
+def test_a_generator_is_resumed_unless_it_skips_the_type() -> None:
+    calls: list[str] = []
+
+    @handles(EVERYTHING)
+    async def skips_behind_a(events: EventSource, _: Context) -> AsyncIterator[Event]:
+        async for event in events:
+            calls.append(event["delta"])
+            events.skipped = REPEATS if event["delta"] == "a" else ()
+            yield event
+
+    texts = [frame(token(b'"%b"' % text)) for text in (b"a", b"b", b"c")]
+    assert output(rewriter(None, "auto", skips_behind_a), texts) == b"".join(texts)
+    assert calls == ["a"]
+    assert output(rewriter(None, "auto", skips_behind_a), texts[1:]) == b"".join(texts[1:])
+    assert calls == ["a", "b", "c"]
+
+
+def test_a_delta_that_a_filter_changes_is_not_repeated() -> None:
+    def marked(_: Context) -> Step:
+        return lambda event: event.replace(delta=event["delta"] + "!")
+
+    stream = rewriter(None, "auto", per_event(*REPEATS, repeats=REPEATS)(marked))
+    assert b'"delta":"b!"' in output(stream, [frame(token(b'"a"')), frame(token(b'"b"'))])
+
+
+@pytest.mark.parametrize("kind", ["raises", "no JSON"])
+def test_behind_a_failure_nothing_is_repeated(kind: str) -> None:
+    @per_event(*REPEATS, repeats=REPEATS)
+    def fails(_: Context) -> Step:
+        def show(event: Event) -> Event:
+            if event["messageId"] == "m":
+                return event
+            if kind == "raises":
+                raise RuntimeError
+            return event.replace(value=object())
+
+        return show
+
+    stream = rewriter(None, "auto", fails)
+    assert stream.feed(frame(token())) == frame(token())
+    assert stream.feed(frame(token(b'"y"'))) == frame(token(b'"y"'))
+    assert b"AGUI_FILTER_ERROR" in stream.feed(frame(token(id=b"n")))
+    assert stream.ended
+    assert stream.feed(frame(token(b'"z"'))) == b""
+    stream.close()
+
+
+def test_a_token_that_is_too_large_ends_the_run_though_it_is_like_the_last() -> None:
+    large = token(b'"%b"' % (b"x" * 1000))
+    line = len(b"data: ") + len(large)
+    for limit, ends in ((line, False), (line - 1, True)):
+        out = agree(None, "inline", [frame(data) for data in (token(), token(), large)], limit=limit)
+        assert (b"AGUI_EVENT_TOO_LARGE" in out) is ends
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    stream = rewriter(None, "inline")
+    for number in range(3 * MOST):
+        for _ in range(2):
+            stream.feed(frame(token(id=b"%d" % number, tag=b"s")))
+        assert 0 < len(stream._repeated.starts) <= MOST
+    stream.feed(frame(STARTED))
+    stream.feed(frame(token(id=b"m" * LONGEST)))
+    assert not stream._repeated.starts
+    stream.close()
+
+
+def test_tokens_that_are_never_alike_are_soon_not_compared_any_more() -> None:
+    stream = rewriter(None, "inline")
+    for number in range(2 * TRIES):
+        stream.feed(frame(STARTED))
+        stream.feed(frame(token(id=b"%d" % number)))
+        assert bool(stream._repeated.starts) is (number < TRIES)
+    stream.close()
+
+
+def test_a_plan_says_which_types_may_repeat_and_which_generators_must_skip_them() -> None:
+    for release in RELEASES:
+        for visibility in ("inline", "hidden"):
+            composition = make_plan(release, visibility).composition
+            assert {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"} <= composition.repeats.keys()
+    assert Composition([counting([])]).repeats == {}
+    assert Composition([]).repeats == dict.fromkeys(TOKENS, ())
