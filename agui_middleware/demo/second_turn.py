@@ -51,6 +51,9 @@ class SecondTurn:
         self.agent_sent(event)
         self.client_got(left)
 
+    def taker(self, token: Event, written: bytes) -> None:
+        """Take no chunk unread: the client's side of the next turn is read from the events."""
+
     def summary(self) -> dict[str, Any]:
         """Return both sides of the next turn.
 

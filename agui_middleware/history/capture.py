@@ -1,5 +1,7 @@
 """What a response gives the client next to what the agent has said, and what is to be kept of it."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from agui_middleware.config.readers import Reader
@@ -8,7 +10,7 @@ from agui_middleware.history.beginnings import Beginnings
 from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
 from agui_middleware.history.record import Kept, keys_of, next_stamp
-from agui_middleware.history.texts import SharedTexts
+from agui_middleware.history.texts import METADATA, SharedTexts, untagged
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.event import Event, MalformedEvent
@@ -142,6 +144,15 @@ class Capture:
                 return
         self.agent_sent(event)
         self.client_got(left)
+
+    def taker(self, token: Event, written: bytes) -> Callable[[bytes], bool] | None:
+        """See `Observer.taker`: for a token that passes, loses its tag alone, or is dropped."""
+        texts, id = self._texts_of(token, token.head.type)
+        if id.__class__ is not str or token.raw.find(METADATA) >= 0:
+            return None
+        if not written:
+            return partial(texts.takes, id, True)
+        return partial(texts.takes, id, False) if written[6:-2] in (token.raw, untagged(token)) else None
 
     def _texts_of(self, token: Event, type: str) -> tuple[SharedTexts, Any]:
         """What takes a token, and the id of the entity that it is for."""

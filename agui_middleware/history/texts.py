@@ -17,7 +17,7 @@ from agui_middleware.protocol.event import Event, MalformedEvent
 
 _TAG: Final = b',"subagentRunId":"'
 _SPACED_TAG: Final = b', "subagentRunId": "'
-_METADATA: Final = b'"metadata"'
+METADATA: Final = b'"metadata"'
 _MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not read yet, see `Beginnings`
 
 
@@ -105,7 +105,7 @@ class SharedTexts:
         if tokens is None or self._last is not None or id in self._waiting:
             return False
         raw = token.raw
-        if raw.find(_METADATA) >= 0:
+        if raw.find(METADATA) >= 0:
             return False
         tokens.append(raw)
         self._left += len(raw)
@@ -118,15 +118,18 @@ class SharedTexts:
         tokens = self._shared.get(id)
         if tokens is None or self._last is not None or id in self._waiting:
             return False
-        tag, raw = sent.head.subagentRunId, sent.raw
-        before, found, after = raw.partition(_TAG)
-        if not found:
-            before, found, after = raw.partition(_SPACED_TAG)
-        if not found or tag.__class__ is not str or token.raw != before + after[len(tag.encode()) + 1 :]:
-            return False
-        if raw.find(_METADATA) >= 0:
+        raw = sent.raw
+        if raw.find(METADATA) >= 0 or token.raw != untagged(sent):
             return False
         self._leave_out(raw, tokens)
+        return True
+
+    def takes(self, id: str, is_dropped: bool, chunk: bytes) -> bool:
+        """As `passes` and `kept_alone`, of a frame that is a token like one before: see `Observer.taker`."""
+        tokens = self._alone.get(id) if is_dropped else self._shared.get(id)
+        if tokens is None or self._last is not None or id in self._waiting:
+            return False
+        self._leave_out(chunk[6:-2], tokens)
         return True
 
     def kept_alone(self, token: Event, id: str) -> bool:
@@ -135,7 +138,7 @@ class SharedTexts:
         if tokens is None:
             return False
         raw = token.raw
-        if raw.find(_METADATA) >= 0:
+        if raw.find(METADATA) >= 0:
             return False
         self._leave_out(raw, tokens)
         return True
@@ -271,6 +274,15 @@ def cut(canonical: str, base: str) -> Cut | None:
     (our_mark, _, our_tail), (their_mark, _, their_tail) = ours[2].partition(END), theirs[2].partition(END)
     comparable = ours[1] and theirs[1] and our_mark == their_mark
     return Cut(our_tail, their_tail, f"{START}{our_mark}{END}") if comparable else None
+
+
+def untagged(token: Event) -> bytes | None:
+    """A token without its tag, as far as a look at the bytes tells where that is."""
+    tag, raw = token.head.subagentRunId, token.raw
+    before, found, after = raw.partition(_TAG)
+    if not found:
+        before, found, after = raw.partition(_SPACED_TAG)
+    return before + after[len(tag.encode()) + 1 :] if found and tag.__class__ is str else None
 
 
 def _delta(token: Event) -> str | None:

@@ -59,6 +59,11 @@ class Repeated:
             return chunk
         return b'%b"delta":%b' % (written, rest) if written else b""
 
+    @staticmethod
+    def start_of(chunk: bytes) -> bytes:
+        """What stands before the text of a token."""
+        return chunk.partition(_DELTA)[0]
+
     def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
         """Remember the output for a chunk that is one token."""
         start, _, rest = chunk.partition(_DELTA)
