@@ -55,9 +55,9 @@ class AGUIMiddleware:
     - `on_restore`: called with the ASGI scope and the `Restoration`, where something was put back into a posted
       conversation; the app finds the same as `request.state.agui.restored`.
 
-    Raises `TypeError` where `app` is neither, where `settings` and options of a route are given together, or where one of
-    these functions is a coroutine function, which nobody would await; `ValueError` where a route names a filter that is not
-    in `named_filters`, where one in `named_filters` is not a filter, and what
+    Raises `TypeError` where `app` is neither, where `settings` are not `Settings` or stand beside options of a route, and
+    where one of these functions cannot be called, or is a coroutine function, which nobody would await. Raises `ValueError`
+    where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
     `Settings` and `Route` raise.
 
     Everything that is not a response with status 200 and media type `text/event-stream` on one of the routes passes
@@ -85,6 +85,8 @@ class AGUIMiddleware:
 
         _require_plain(identify=identify, on_plan=on_plan, on_loss=on_loss, owner=owner, on_restore=on_restore)
         one = _one_route(settings, route) if route else None
+        if not isinstance(settings, Settings | None):
+            raise TypeError(f"settings: expected Settings, got {settings!r}")
         self.app: ASGIApp = as_app(app)
         self.settings: Settings = Settings.load() if settings is None else settings
         routes = self.settings.routes if one is None else [one]
@@ -157,8 +159,12 @@ class AGUIMiddleware:
 
 
 def _require_plain(**hooks: object) -> None:
-    """Raise `TypeError` for a coroutine function: nobody would await what it returns, and it would never run."""
+    """Raise `TypeError` for what cannot be called, and for a coroutine function: nobody would await what it returns, and it
+    would never run.
+    """
     for name, hook in hooks.items():
+        if hook is not None and not callable(hook):
+            raise TypeError(f"{name}: expected a function, got {hook!r}")
         if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None)):  # noqa: B004
             raise TypeError(f"{name}: expected a function that returns its result, got a coroutine function, {hook!r}")
 
@@ -166,6 +172,7 @@ def _require_plain(**hooks: object) -> None:
 def _one_route(settings: object, options: RouteOptions) -> "Route":
     """The route of a middleware that has one. Raises `TypeError` where there are settings besides, or a field too many."""
     from agui_middleware.config.routes import Route
+    from agui_middleware.config.spelling import did_you_mean
 
     given = ", ".join(options)
     if settings is not None:
@@ -176,8 +183,9 @@ def _one_route(settings: object, options: RouteOptions) -> "Route":
     if unknown:
         allowed = ", ".join(RouteOptions.__annotations__)
         raise TypeError(
-            f"{', '.join(unknown)}: no such option; allowed: {allowed}. "
-            "Paths and everything else are for settings=Settings(routes=[Route(...)], ...)"
+            f"{', '.join(unknown)}: no such option; allowed: {allowed}; "
+            "paths and everything else are for settings=Settings(routes=[Route(...)], ...)"
+            + did_you_mean(unknown[0], RouteOptions.__annotations__)
         )
     if isinstance(options.get("filters"), Mapping):
         raise TypeError("filters= are the filters of one route, in order; those that routes name are named_filters=")

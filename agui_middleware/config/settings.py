@@ -84,7 +84,7 @@ class Settings(ExplainedModel, BaseSettings):
     if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
 
         def __init__(self, **values: Any) -> None:
-            refuse_unknown_names(type(self).model_fields)
+            refuse_unknown_names(type(self).model_fields, Route.model_fields)
             try:
                 super().__init__(**values)
             except SettingsError as error:
@@ -94,6 +94,11 @@ class Settings(ExplainedModel, BaseSettings):
                 variables = {field: variable(field) for field in type(self).model_fields if is_set(field)}
                 given = {name: where for name, where in variables.items() if name not in values}
                 raise with_origins(error, given) from None
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        in_a_route = f"; it is a field of a route, as in routes = [{{ {name} = ... }}]"
+        return in_a_route if name in Route.model_fields else super()._hint(name)
 
     @classmethod
     def load(cls, file: str | Path | None = None) -> Self:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from agui_middleware.history.beginnings import END, START, Beginnings, delta_in
+from agui_middleware.protocol.budget import OVERHEAD
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
@@ -18,7 +19,10 @@ from agui_middleware.protocol.event import Event, MalformedEvent
 _TAG: Final = b',"subagentRunId":"'
 _SPACED_TAG: Final = b', "subagentRunId": "'
 METADATA: Final = b'"metadata"'
-_MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not read yet, see `Beginnings`
+_MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not digested yet, see `Beginnings`
+_EACH: Final = 64  # as many more for each mark: all are looked at then
+_MARK: Final = 4 * OVERHEAD
+"""What a mark counts, with its digest."""
 
 
 class SharedTexts:
@@ -42,8 +46,8 @@ class SharedTexts:
         "_reasoning",
         "_restated",
         "_shared",
+        "_unread",
         "_waiting",
-        "size",
     )
 
     def __init__(
@@ -63,6 +67,7 @@ class SharedTexts:
         self._reasoning = reasoning
         self._restated = restated
         self._left = 0
+        self._unread = 0
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
         # What has its mark in both conversations, as far as is known since `settle`, with what was left out of it.
         self._shared: dict[str, list[bytes]] = {}
@@ -70,8 +75,6 @@ class SharedTexts:
         self._alone: dict[str, list[bytes]] = {}
         self._last: Event | None = None
         self._last_id = ""
-        self.size: int = 0
-        """How many bytes of tokens wait."""
 
     def agent_sent(self, token: Event, id: str) -> None:
         """A token of the agent, for the entity `id`."""
@@ -107,10 +110,7 @@ class SharedTexts:
         raw = token.raw
         if raw.find(METADATA) >= 0:
             return False
-        tokens.append(raw)
-        self._left += len(raw)
-        if self._left > _MAX_LEFT:
-            self._fold()
+        self._leave_out(raw, tokens)
         return True
 
     def loses_its_tag(self, sent: Event, token: Event, id: str) -> bool:
@@ -124,13 +124,20 @@ class SharedTexts:
         self._leave_out(raw, tokens)
         return True
 
-    def takes(self, id: str, is_dropped: bool, chunk: bytes) -> bool:
-        """As `passes` and `kept_alone`, of a frame that is a token like one before: see `Observer.taker`."""
-        tokens = self._alone.get(id) if is_dropped else self._shared.get(id)
+    def takes(self, id: str, chunk: bytes) -> bool:
+        """As `passes` and `loses_its_tag`, of a frame that is a token like one before: see `Observer.taker`."""
+        tokens = self._shared.get(id)
         if tokens is None or self._last is not None or id in self._waiting:
             return False
         self._leave_out(chunk[6:-2], tokens)
         return True
+
+    def takes_alone(self, id: str, chunk: bytes) -> bool:
+        """As `kept_alone`, of a frame that is a token like one before."""
+        tokens = self._alone.get(id)
+        if tokens is not None:
+            self._leave_unread(chunk[6:-2], tokens)
+        return tokens is not None
 
     def kept_alone(self, token: Event, id: str) -> bool:
         """Whether a token of the agent's is kept as it came; otherwise it is for `agent_sent`."""
@@ -140,14 +147,13 @@ class SharedTexts:
         raw = token.raw
         if raw.find(METADATA) >= 0:
             return False
-        self._leave_out(raw, tokens)
+        self._leave_unread(raw, tokens)
         return True
 
     def settle(self) -> None:
         """Something else is about to change the conversations: what both have is looked up anew."""
         self._shared.clear()
-        for id in list(self._alone):
-            self._read_alone(id)
+        self._read_all_alone()
         if self._last is not None:
             self._wait()
 
@@ -157,19 +163,29 @@ class SharedTexts:
         for id in list(self._waiting):
             self._diverge(id)
 
+    def forget(self) -> None:
+        """Let go of everything: nobody asks any more."""
+        self._canonical = self._base = Conversation()
+        for each in (self._waiting, self._shared, self._alone):
+            each.clear()
+        self._last = None
+
     def _leave_out(self, token: bytes, tokens: list[bytes]) -> None:
         tokens.append(token)
         self._left += len(token)
         if self._left > _MAX_LEFT:
-            self._fold()
+            self._left = -_EACH * self._beginnings.fold()
 
-    def _fold(self) -> None:
-        """Read what was left unread so far, so that it does not grow."""
-        self._left = 0
-        self._beginnings.fold()
+    def _leave_unread(self, token: bytes, tokens: list[bytes]) -> None:
+        tokens.append(token)
+        self._unread += len(token)
+        if self._unread > _MAX_LEFT:
+            self._read_all_alone()
+
+    def _read_all_alone(self) -> None:
+        self._unread = 0
         for id in list(self._alone):
             self._read_alone(id)
-            self._alone[id] = []
 
     def _read_alone(self, id: str) -> None:
         deltas = [delta for token in self._alone.pop(id) if (delta := delta_in(token)) is not None]
@@ -181,25 +197,26 @@ class SharedTexts:
         assert token is not None  # asked by the callers
         self._last = None
         if self._can_share(token, id):
+            self._canonical.budget.hold(_size(token))
             self._waiting.setdefault(id, deque()).append(token)
-            self.size += len(token.raw)
         else:
             self._diverge(id)
             self._keep(self._canonical, token, id)
             if token.head.type not in ID_OF and self._target(self._base, id) is None:
                 self._alone[id] = []
+                self._unread += OVERHEAD
 
     def _match(self, token: Event, id: str) -> None:
         """Leave out a token that the agent has sent and the client now gets, or have both keep what they have."""
         waiting = self._waiting.get(id)
         if waiting:
             while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
-                self.size -= len(waiting[0].raw)
+                self._release(waiting[0])
                 self._keep(self._canonical, waiting.popleft(), id)
             first = waiting[0]
             mark = self._mark(id) if first is token or _delta(first) == _delta(token) else None
             if mark is not None:
-                self.size -= len(waiting.popleft().raw)
+                self._release(waiting.popleft())
                 self._leave_out(first.raw, tokens := self._beginnings.tokens(mark))
                 if not waiting:
                     del self._waiting[id]
@@ -207,6 +224,9 @@ class SharedTexts:
                 return
             self._diverge(id)
         self._keep(self._base, token, id)
+
+    def _release(self, token: Event) -> None:
+        self._canonical.budget.release(_size(token))
 
     def _keep(self, side: Conversation, token: Event, id: str) -> None:
         if token.head.type in ID_OF:  # all but its delta has been applied
@@ -221,7 +241,7 @@ class SharedTexts:
         if waiting is None:
             return
         for token in waiting:
-            self.size -= len(token.raw)
+            self._release(token)
             self._keep(self._canonical, token, id)
         ours = self._target(self._canonical, id)
         if ours is not None and any(_delta(token) for token in waiting):
@@ -235,14 +255,18 @@ class SharedTexts:
         ours, theirs = self._target(self._canonical, id), self._target(self._base, id)
         if ours is None or theirs is None or ours.marker != theirs.marker:
             return None
-        return (ours, theirs) if ours.marker is not None or ours.so_far() == theirs.so_far() else None
+        if ours.marker is None and ours.so_far() != theirs.so_far():
+            ours.marker = (None,)  # compared once, and not at each token of a long text
+            return None
+        return ours, theirs
 
     def _can_share(self, token: Event, id: str) -> bool:
-        both = self._both(id) if self._restated else None
-        if both is None or token.may_contain(b'"metadata"'):
+        if not self._restated or token.may_contain(b'"metadata"'):
             return False
-        ours = both[0]
-        return self._reasoning or not isinstance(ours, Entry) or ours.role != "reasoning"
+        ours = self._target(self._canonical, id)
+        if isinstance(ours, Entry) and ours.role == "reasoning" and not self._reasoning:
+            return False
+        return self._both(id) is not None
 
     def _mark(self, id: str) -> str | None:
         """Have a mark stand in both conversations for what is left out; returns it, or `None` where that cannot be."""
@@ -250,6 +274,7 @@ class SharedTexts:
         if both is None:
             return None
         if both[0].marker is None:
+            self._canonical.budget.hold(_MARK)
             mark = self._beginnings.new(both[1].so_far())
             for target in both:
                 target.marker = mark
@@ -283,6 +308,10 @@ def untagged(token: Event) -> bytes | None:
     if not found:
         before, found, after = raw.partition(_SPACED_TAG)
     return before + after[len(tag.encode()) + 1 :] if found and tag.__class__ is str else None
+
+
+def _size(token: Event) -> int:
+    return OVERHEAD + len(token.raw)
 
 
 def _delta(token: Event) -> str | None:

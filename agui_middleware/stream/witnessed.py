@@ -9,7 +9,7 @@ from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import types_that
-from agui_middleware.stream.repeated import MOST, Repeated
+from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
 
@@ -86,14 +86,16 @@ class WitnessedRepeated(Repeated):
 
     def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
         """See `Repeated.learn`."""
-        take = self._taker(event, written)
-        if take is None:
+        if not self._tries:
             return
-        if len(self._takers) >= MOST:
-            self._takers.clear()
-            self.starts.clear()
         super().learn(chunk, event, written)
-        self._takers[self.start_of(chunk)] = take
+        start = self.start_of(chunk)
+        if start in self.starts:
+            take = self._taker(event, written)
+            if take is None:
+                del self.starts[start]
+            else:
+                self._takers = {known: self._takers[known] for known in self.starts if known != start} | {start: take}
 
 
 class WitnessedRewriter(Rewriter):

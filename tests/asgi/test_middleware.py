@@ -159,6 +159,12 @@ def test_a_hook_that_nobody_would_await_is_refused(hook: str, function: Any) -> 
             "give either settings= or options of one route (visibility)",
         ),
         ({"path": "/agent"}, "path: no such option; allowed: visibility, legacy_visibility, filters, client,"),
+        ({"visibilty": "hidden"}, "did you mean 'visibility'?"),
+        ({"settings": {"default_client": "0.0.58"}}, "settings: expected Settings, got {'default_client': '0.0.58'}"),
+        *(
+            ({name: "x"}, f"{name}: expected a function, got 'x'")
+            for name in ("identify", "on_plan", "on_loss", "owner", "on_restore")
+        ),
         ({"filters": {"x": AGENT}}, "those that routes name are named_filters="),
     ],
 )
