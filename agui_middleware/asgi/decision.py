@@ -61,7 +61,8 @@ class Decision:
             stricter = self._plans.routing.second_opinion(self.inner, self._root)
             if stricter is not None:
                 self.match = stricter
-                self.choice.replace(self._plans.routes[stricter.route], self._plans.plan(stricter, self.choice.client))
+                plan = self._plans.plan(stricter, self.choice.plan.named_client)
+                self.choice.replace(self._plans.routes[stricter.route], plan)
         return self.match.hides
 
     def suspects(self, status: int, headers: Headers) -> bool:

@@ -1,5 +1,6 @@
 """The middleware: configuration, and for each request a plan and a responder."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
@@ -54,8 +55,9 @@ class AGUIMiddleware:
     - `on_restore`: called with the ASGI scope and the `Restoration`, where something was put back into a posted
       conversation; the app finds the same as `request.state.agui.restored`.
 
-    Raises `TypeError` where `app` is neither, or where `settings` and options of a route are given together; `ValueError`
-    where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
+    Raises `TypeError` where `app` is neither, where `settings` and options of a route are given together, or where one of
+    these functions is a coroutine function, which nobody would await; `ValueError` where a route names a filter that is not
+    in `named_filters`, where one in `named_filters` is not a filter, and what
     `Settings` and `Route` raise.
 
     Everything that is not a response with status 200 and media type `text/event-stream` on one of the routes passes
@@ -81,6 +83,7 @@ class AGUIMiddleware:
         from agui_middleware.config.plans import Plans
         from agui_middleware.config.settings import Settings
 
+        _require_plain(identify=identify, on_plan=on_plan, on_loss=on_loss, owner=owner, on_restore=on_restore)
         one = _one_route(settings, route) if route else None
         self.app: ASGIApp = as_app(app)
         self.settings: Settings = Settings.load() if settings is None else settings
@@ -90,8 +93,9 @@ class AGUIMiddleware:
         self._reports = Reports()
         self._clients = Clients(self.settings, identify, self._reports)
         varies = identify is None
-        self._streams = Streams(self._plans, self.settings, self._reports, on_plan, on_loss, on_restore, varies)
         self._turns = TurnMaker(self.settings, history, owner, self._reports)
+        hooks, has_history = (on_plan, on_loss, on_restore), self._turns.has_store
+        self._streams = Streams(self._plans, self.settings, self._reports, *hooks, varies, has_history)
         self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
         self._frames = self.settings.fix_framing or self._plans.routing.hides
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
@@ -131,12 +135,14 @@ class AGUIMiddleware:
             decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted
             send = send if turn is None else turn.sender(send)
         app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
+        if turn is not None:
+            self._turns.begin(turn)
         try:
             await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
             decision.freeze()
             if turn is not None:
-                await turn.end()
+                await self._turns.end(turn)
 
     def _is_sampled(self) -> bool:
         """Whether to look for events that older releases reject: in the first responses, then in one of sixteen, since it
@@ -148,6 +154,13 @@ class AGUIMiddleware:
     def _report_rejected(self, type: str) -> None:
         self._watches = False  # once is enough: it looks at every chunk
         self._reports.rejected_event(type)
+
+
+def _require_plain(**hooks: object) -> None:
+    """Raise `TypeError` for a coroutine function: nobody would await what it returns, and it would never run."""
+    for name, hook in hooks.items():
+        if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None)):  # noqa: B004
+            raise TypeError(f"{name}: expected a function that returns its result, got a coroutine function, {hook!r}")
 
 
 def _one_route(settings: object, options: RouteOptions) -> "Route":

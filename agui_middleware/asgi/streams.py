@@ -10,6 +10,7 @@ from agui_middleware.asgi.keep_alive import KeepAlive, Timers
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.config.plan import Choice, Plan, Restoration
 from agui_middleware.filters.contract import Context, Loss
+from agui_middleware.protocol.owned import UNKNOWN
 from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Streams:
     """Chooses the plan of a response that is an event stream, makes its stream, and reports what is lost in it.
 
     `settings`, `on_plan`, `on_loss` and `on_restore` are those of `AGUIMiddleware`. `varies`: the request's headers decide.
+    `has_history`: there is a store of conversations.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Streams:
         on_loss: Callable[[Loss], None] | None,
         on_restore: Callable[[Scope, Restoration], None] | None,
         varies: bool,
+        has_history: bool,
     ) -> None:
         self.reports: Reports = reports
         self.timers: Timers = Timers()
@@ -49,6 +52,7 @@ class Streams:
         self._on_plan = on_plan
         self._on_loss = on_loss
         self._on_restore = on_restore
+        self._has_history = has_history
         self._headers = tuple(settings.headers) if varies else ()
 
     def vary(self, route: "Route") -> tuple[str, ...]:
@@ -76,6 +80,9 @@ class Streams:
         context = Context(plan.client, route.path, scope, self._report_loss, limit, plan.reader_name, input)
         sniff = sniff or self._plans.may_be_foreign(decision.match)
         witness = None if turn is None else turn.witness(plan, context)
+        if plan.hides and self._has_history and route.history and context._earlier is None:
+            # A client may post what the app reads and the middleware does not: fail closed.
+            context._earlier = UNKNOWN
         verify, log = self._debug, self.reports.stream
         stream = AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=verify, log=log, witness=witness)
         if turn is not None:

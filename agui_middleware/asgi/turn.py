@@ -14,6 +14,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.history.answers import as_command, as_resume
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
+from agui_middleware.history.known_ids import with_known_ids
 from agui_middleware.history.merge import restore
 from agui_middleware.history.open_interrupts import OpenInterrupts
 from agui_middleware.history.record import Kept
@@ -91,7 +92,7 @@ class Turn:
         self._threads.begin(self._key, self._so_far)
         self._context = context
         context._earlier = owned
-        self._capture = Capture(given, posted, kept, plan.client, self._threads.bounds.limit)
+        self._capture = Capture(given, posted, kept, plan.named_client, self._threads.bounds.limit)
         follow = self._interrupts.run_ended
         as_posted = Echo(posted, given).as_posted
         if plan.interrupts == "outcome":
@@ -164,7 +165,9 @@ class Turn:
         plan, threads = self._decision.choice.plan, self._threads
         if threads is None or not (plan.takes_away or plan.interrupts):
             return posted
-        thread = posted.input.get("threadId")
+        thread = posted.thread
+        if thread is None:
+            return posted
         self._key = thread_key(self._owner, self._route.path, thread)
         self._posted = self._given = posted
         self._hides = plan.hides
@@ -174,7 +177,8 @@ class Turn:
             self._reports.store_unavailable("read", error)
         if self._record is None:
             return posted
-        restored = restore(posted, self._record.kept, plan.client)
+        posted = self._posted = with_known_ids(posted, self._record.kept, plan.named_client)
+        restored = restore(posted, self._record.kept, plan.named_client)
         self._given = restored.posted
         if restored.restoration is not None:
             self._decision.choice.restored = restored.restoration

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import anyio
 from starlette.types import Message, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
@@ -32,6 +33,14 @@ class TurnMaker:
         self._owner = owner
         self._reports = reports
         self._threads = _threads(settings, settings.history if history is None else history)
+        self._patience = settings.history_timeout
+        self._open: set[Turn] = set()
+        self._all_ended: anyio.Event | None = None  # where a shutdown waits for it
+
+    @property
+    def has_store(self) -> bool:
+        """Whether conversations are kept."""
+        return self._threads is not None
 
     def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> "Turn | None":
         """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
@@ -48,15 +57,40 @@ class TurnMaker:
         owner, is_known = self._owned_by(scope) if keeps else (None, False)
         return Turn(decision, threads if is_known else None, owner, self._reports, on_restore)
 
+    def begin(self, turn: "Turn") -> None:
+        """The response of a turn is about to begin; `end` follows in any case."""
+        self._open.add(turn)
+
+    async def end(self, turn: "Turn") -> None:
+        """Write what is to be kept of a turn whose response has ended."""
+        try:
+            await turn.end()
+        finally:
+            self._open.discard(turn)
+            if self._all_ended is not None and not self._open:
+                self._all_ended.set()
+
     def closing(self, send: Send) -> Send:
-        """The `send` of a lifespan, which closes the store before the server hears that the app has shut down."""
+        """The `send` of a lifespan, which closes the store before the server hears that the app has shut down.
+
+        Responses that the server has just cancelled are written first: uvicorn does so when its time for a graceful shutdown
+        is over, and is gone as soon as it hears that.
+        """
 
         async def send_closed(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown"):
+                await self._wait_for_open_turns()
                 await self.close()
             await send(message)
 
         return send_closed if self._threads is not None else send
+
+    async def _wait_for_open_turns(self) -> None:
+        """For as long as a write may take: a response that was not cancelled may go on for ever."""
+        if self._open:
+            self._all_ended = anyio.Event()
+            with anyio.move_on_after(self._patience):
+                await self._all_ended.wait()
 
     async def close(self) -> None:
         """Close the store."""

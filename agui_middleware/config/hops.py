@@ -45,4 +45,6 @@ def _joined(readers: list[Reader]) -> Reader:
         proof="measured" if all(reader.proof == "measured" for reader in readers) else "source",
         limits="; it ".join(dict.fromkeys(reader.limits for reader in readers if reader.limits)),
         comments=all(reader.comments for reader in readers),
+        ignores=frozenset().union(*(reader.ignores for reader in readers)),
+        as_assistant=frozenset().union(*(reader.as_assistant for reader in readers)),
     )

@@ -17,8 +17,10 @@ class Reader:
     - `rows`: the names of the rows that it needs besides, of `DOWNGRADES` or `SDK_ROWS`.
     - `spared`: the names of rows of that release that it does not need.
     - `proof`: whether that was measured with the package or read in its source.
-    - `limits`: what no row helps, completing the sentence "the client ..."; empty where nothing is known.
+    - `limits`: the faults that no row mends, completing the sentence "the client ..."; empty where none is known.
     - `comments`: whether it reads a stream with SSE comments; where it does not, none reaches it.
+    - `ignores`: the roles of messages that it takes from no stream, and `snapshot` where it applies no MESSAGES_SNAPSHOT.
+    - `as_assistant`: the roles whose streamed texts it takes for the assistant's.
     - `refused`: why it is not served, completing the same sentence; empty for a reader that is.
     """
 
@@ -30,6 +32,8 @@ class Reader:
     spared: tuple[str, ...] = ()
     limits: str = ""
     comments: bool = True
+    ignores: frozenset[str] = frozenset()
+    as_assistant: frozenset[str] = frozenset()
     refused: str = ""
 
     def __str__(self) -> str:

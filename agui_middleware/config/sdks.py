@@ -1,7 +1,7 @@
 """The table of SDKs: one row for each range of versions that reads alike.
 
-A new version that reads as its predecessor needs no row. One that reads otherwise gets a row behind it; `rows` names what it
-cannot read besides what the release that it reads `like` cannot.
+A new version that reads as its predecessor needs no row. One that reads differently gets a row behind it; `rows` names the
+features that it cannot read, apart from those of the release that it reads `like`.
 """
 
 from dataclasses import replace
@@ -10,13 +10,14 @@ from typing import Final, Literal
 from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.protocol.releases import ClientVersion
 
-# No SDK is safe from these: each is fatal or lossy for several, and costs the others nothing.
+# Each of these is fatal or lossy for several SDKs, and costs the others nothing.
 EVERY_SDK: Final = (
     *("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps"),
     *("posted-gaps", "posted-pieces", "posted-order"),
 )
-# What an SDK does not need that hands events on as they come, and makes no conversation of them.
+# Rows that only a conversation needs: an SDK that hands events on as they come is spared them.
 _NO_CONVERSATION: Final = ("reopened-calls", "reopened-texts", "call-parents")
+_SNAPSHOTS: Final = ("snapshot",)
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
@@ -29,6 +30,8 @@ def _since(
     spared: tuple[str, ...] = (),
     limits: str = "",
     comments: bool = True,
+    ignores: tuple[str, ...] = (),
+    as_assistant: tuple[str, ...] = (),
     refused: str = "",
 ) -> Reader:
     parse = ClientVersion.parse
@@ -41,7 +44,31 @@ def _since(
         spared=spared,
         limits=limits,
         comments=comments,
+        ignores=frozenset(ignores),
+        as_assistant=frozenset(as_assistant),
         refused=refused,
+    )
+
+
+def _handing_on(version: str, *rows: str, like: str, limits: str = "") -> Reader:
+    """An SDK that hands events on as they come: the conversation is the application's."""
+    rows = (*rows, "other-parents")
+    return _since(version, *rows, like=like, limits=limits, spared=_NO_CONVERSATION, ignores=_SNAPSHOTS)
+
+
+def _kotlin(version: str, *rows: str, like: str, limits: str = "") -> Reader:
+    return _since(version, *rows, "posted-tool-names", like=like, limits=limits, ignores=_SNAPSHOTS)
+
+
+def _tanstack(version: str, *rows: str) -> Reader:
+    return _since(
+        version,
+        *rows,
+        "other-parents",
+        like="0.0.58",
+        proof="measured",
+        limits="ignores state and activities, and posts the results of tools under ids of its own",
+        as_assistant=("developer",),
     )
 
 
@@ -52,8 +79,7 @@ def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str 
 
 _DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
 _RUST: Final = ("interleaving", "no-snapshots")
-_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages", "other-parents")
-_TANSTACK_LIMITS: Final = "ignores state and activities, and posts the results of tools under ids of its own"
+_TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages")
 _LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
 
 SDKS: Final[tuple[Sdk, ...]] = (
@@ -61,8 +87,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "Dart",
         "ag_ui",
         versions=(
-            _since("0.1.0", "no-input-echo", "posted-names", like="0.0.40", spared=_NO_CONVERSATION, limits=_LONG_IDS),
-            _since("0.2.0", like="0.0.53", spared=_NO_CONVERSATION, limits=_LONG_IDS),
+            _handing_on("0.1.0", "no-input-echo", "posted-names", like="0.0.40", limits=_LONG_IDS),
+            _handing_on("0.2.0", like="0.0.53", limits=_LONG_IDS),
         ),
     ),
     _sdk(
@@ -74,17 +100,16 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:kotlin-core",
         "com.ag-ui.community:kotlin-tools",
         versions=(
-            _since("0.2.1", *_ONE_AT_A_TIME, "posted-tool-names", like="0.0.40"),
-            _since("0.2.4", *_ONE_AT_A_TIME, "five-roles", "posted-tool-names", like="0.0.44"),
-            _since(
+            _kotlin("0.2.1", *_ONE_AT_A_TIME, like="0.0.40"),
+            _kotlin("0.2.4", *_ONE_AT_A_TIME, "five-roles", like="0.0.44"),
+            _kotlin(
                 "0.2.5",
                 "five-roles",
-                "posted-tool-names",
                 like="0.0.44",
                 limits="posts texts that overlapped back cut short, if its stateful agent keeps the history",
             ),
-            _since("0.4.0", "five-roles", "posted-tool-names", "media-parts", like="0.0.53"),
-            _since("0.4.1", "five-roles", "posted-tool-names", "media-parts", like="0.0.58"),
+            _kotlin("0.4.0", "five-roles", "media-parts", "other-parents", like="0.0.53"),
+            _kotlin("0.4.1", "five-roles", "media-parts", "other-parents", like="0.0.58"),
         ),
     ),
     _sdk(
@@ -93,10 +118,10 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "ag-ui-go",
         # Pseudo-versions, which begin with the time of the commit: v0.0.0-20260226120000-abcdef123456.
         versions=(
-            _since("0.0.0-20251010-0", "activities", like="0.0.44", spared=_NO_CONVERSATION),
-            _since("0.0.0-20251120-0", like="0.0.44", spared=_NO_CONVERSATION),
-            _since("0.0.0-20260226-0", like="0.0.53", spared=_NO_CONVERSATION),
-            _since("0.0.0-20260514-0", like="0.0.58", spared=_NO_CONVERSATION),
+            _handing_on("0.0.0-20251010-0", "activities", like="0.0.44"),
+            _handing_on("0.0.0-20251120-0", like="0.0.44"),
+            _handing_on("0.0.0-20260226-0", like="0.0.53"),
+            _handing_on("0.0.0-20260514-0", like="0.0.58"),
         ),
     ),
     _sdk(
@@ -105,23 +130,15 @@ SDKS: Final[tuple[Sdk, ...]] = (
         "com.ag-ui.community:java-client",
         "com.ag-ui:client",
         versions=(
-            _since("0.0.1", "declared-members", like="0.0.40", spared=_NO_CONVERSATION),
-            _since(
-                "0.1.0",
-                *_STRING_MESSAGES,
-                "no-input-echo",
-                "null-states",
-                "posted-resume",
-                like="0.0.58",
-                spared=_NO_CONVERSATION,
-            ),
+            _handing_on("0.0.1", "declared-members", like="0.0.40"),
+            _handing_on("0.1.0", *_STRING_MESSAGES, "no-input-echo", "null-states", "posted-resume", like="0.0.58"),
         ),
     ),
     _sdk(
         "Rust (ag-ui)",
         "ag-ui",
         "ag-ui-rust",
-        versions=(_since("0.1.0", "several-runs", like="0.0.58"),),
+        versions=(_since("0.1.0", "several-runs", "other-parents", like="0.0.58"),),
     ),
     _sdk(
         "Rust (ag-ui-client)",
@@ -157,15 +174,22 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since("1.0.0-preview.251105", *_DOTNET, "thinking-events", "no-tool-calls", "no-state", like="0.0.40"),
             _since("1.0.0-preview.251107", *_DOTNET, "thinking-events", "no-state", like="0.0.40"),
             _since("1.0.0-preview.251110", *_DOTNET, "thinking-events", like="0.0.40"),
-            _since("1.5.0-0", *_DOTNET, "activities", like="0.0.58"),
+            _since("1.5.0-0", *_DOTNET, "activities", "other-parents", like="0.0.58"),
         ),
     ),
     _sdk(
         ".NET (AGUI.Client)",
         "AGUI.Client",
         versions=(
-            _since("0.0.3", "posted-text-parts", like="0.0.58", limits="throws at RUN_ERROR"),
-            _since("0.0.4", "posted-text-parts", like="0.0.58"),
+            _since(
+                "0.0.3",
+                "other-parents",
+                "posted-text-parts",
+                like="0.0.58",
+                ignores=_SNAPSHOTS,
+                limits="throws at RUN_ERROR",
+            ),
+            _since("0.0.4", "other-parents", "posted-text-parts", like="0.0.58", ignores=_SNAPSHOTS),
         ),
     ),
     _sdk(
@@ -194,6 +218,8 @@ SDKS: Final[tuple[Sdk, ...]] = (
                 like="0.0.58",
                 proof="measured",
                 limits="ignores reasoning, state, activities and snapshots",
+                ignores=_SNAPSHOTS,
+                as_assistant=("user", "system", "developer"),
             ),
         ),
     ),
@@ -204,60 +230,20 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _since(
                 "0.0.1",
                 *_TANSTACK_STEPS,
+                "other-parents",
                 "no-snapshots",
                 "member-aliases",
                 "posted-ui-messages",
                 like="0.0.58",
                 proof="measured",
                 limits="ignores tool results, reasoning, state and activities",
+                ignores=("tool",),
             ),
-            _since(
-                "0.7.11",
-                *_TANSTACK_STEPS,
-                "no-snapshots",
-                "posted-ui-messages",
-                like="0.0.58",
-                proof="measured",
-                limits=_TANSTACK_LIMITS,
-            ),
-            _since(
-                "0.10.0",
-                *_TANSTACK_STEPS,
-                "no-snapshots",
-                "posted-data",
-                like="0.0.58",
-                proof="measured",
-                limits=_TANSTACK_LIMITS,
-            ),
-            _since(
-                "0.18.6",
-                *_TANSTACK_STEPS,
-                "activity-messages",
-                "posted-data",
-                like="0.0.58",
-                proof="measured",
-                limits=_TANSTACK_LIMITS,
-            ),
-            _since(
-                "0.26.0",
-                "several-runs",
-                "call-messages",
-                "other-parents",
-                "activity-messages",
-                "posted-data",
-                like="0.0.58",
-                proof="measured",
-                limits=_TANSTACK_LIMITS,
-            ),
-            _since(
-                "0.30.0",
-                "other-parents",
-                "activity-messages",
-                "posted-data",
-                like="0.0.58",
-                proof="measured",
-                limits=_TANSTACK_LIMITS,
-            ),
+            _tanstack("0.7.11", *_TANSTACK_STEPS, "no-snapshots", "posted-ui-messages"),
+            _tanstack("0.10.0", *_TANSTACK_STEPS, "no-snapshots", "posted-data"),
+            _tanstack("0.18.6", *_TANSTACK_STEPS, "activity-messages", "posted-data"),
+            _tanstack("0.26.0", "several-runs", "call-messages", "activity-messages", "posted-data"),
+            _tanstack("0.30.0", "activity-messages", "posted-data"),
         ),
     ),
     _sdk(

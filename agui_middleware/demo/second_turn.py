@@ -23,14 +23,15 @@ _GOES_ON: Final = {"id": "user-2", "role": "user", "content": "And the day after
 class SecondTurn:
     """Follows a stream on both sides of the filters, for a client that starts with one user message.
 
-    No client runs: what it keeps is derived from the table of downgrades for its release.
+    No client runs: what it keeps is derived from the table of downgrades for its release, or from that of SDKs.
+    Ids that an SDK gives results of its own are not shown.
     """
 
     def __init__(self, plan: Plan) -> None:
         first = _posting([_message(_ASKED)])
-        self._client = plan.client
-        self._capture = Capture(first, first, None, plan.client, _LIMIT)
-        self._held = Conversation(first.messages, reading_of(plan.client))
+        self._client = plan.named_client
+        self._capture = Capture(first, first, None, plan.named_client, _LIMIT)
+        self._held = Conversation(first.messages, reading_of(plan.named_client))
 
     def agent_sent(self, event: Event) -> None:
         """Take an event of the agent."""

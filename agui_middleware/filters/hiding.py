@@ -131,6 +131,8 @@ def strip_hidden(event: Event, owners: Ownership) -> Event:
             _require(echo is not None or event.get("input") is None, "the input echo is no object")
             if echo is not None:
                 _require_messages(echo)
+            if not owners.knows_earlier:
+                return edit_object(event, "input", lambda input: input.replace(messages=[]))
             return edit_messages(event, lambda message: _visible_echo(message, owners))
     return event
 

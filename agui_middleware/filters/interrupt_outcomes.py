@@ -46,24 +46,35 @@ def _paused(event: Event, announced: list[Event]) -> Event | None:
     if event.get("outcome") is not None and type != "success":
         return None
     run, seen = event.get("runId"), set[str]()
-    interrupts = [_interrupt(each, f"{run}:{number}", seen) for number, each in enumerate(announced, 1)]
+    told = [parsed(each.get("value")) for each in announced]
+    named = {id for value in told for id in _ids(value)}
+    interrupts = []
+    for number, (each, value) in enumerate(zip(announced, told, strict=True), 1):
+        made_up = f"{run}:{number}"
+        while made_up in named:
+            made_up += "_"
+        interrupts.append(_interrupt(each, value, made_up, seen))
     return event.replace(outcome={"type": "interrupt", "interrupts": interrupts})
 
 
-def _interrupt(announced: Event, made_up: str, seen: set[str]) -> dict[str, Any]:
+def _ids(told: Any) -> list[str]:
+    """What may be the id in the value of an announcement, the likelier one first."""
+    ids = (told.get("interruptId"), told.get("id")) if isinstance(told, dict) else ()
+    return [id for id in ids if isinstance(id, str) and id]
+
+
+def _interrupt(announced: Event, told: Any, made_up: str, seen: set[str]) -> dict[str, Any]:
     """The interrupt that a CUSTOM event announces. Its id is that of the value, if it has one that no other has.
 
     The whole value is its `metadata.on_interrupt`, for applications that look for what the agent has raised.
     """
-    value = announced.get("value")
-    told = parsed(value)
     named = told if isinstance(told, dict) else {"message": told}
-    ids = (id for id in (named.get("interruptId"), named.get("id")) if isinstance(id, str) and id and id not in seen)
-    id, reason = next(ids, made_up), named.get("reason")
+    id = next((id for id in _ids(told) if id not in seen), made_up)
+    reason = named.get("reason")
     seen.add(id)
     kept = {name: named[name] for name, kind in _KEPT.items() if isinstance(named.get(name), kind)}
     interrupt = {"id": id, "reason": reason if isinstance(reason, str) else ON_INTERRUPT, **kept}
-    if value is not None:
+    if announced.get("value") is not None:
         interrupt["metadata"] = {ON_INTERRUPT: announced.members()["value"]}
     if isinstance(announced.head.subagentRunId, str):
         interrupt["subagentRunId"] = announced.head.subagentRunId

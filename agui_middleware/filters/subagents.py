@@ -16,6 +16,7 @@ from agui_middleware.protocol.messages import edit_interrupts, edit_messages
 from agui_middleware.protocol.ownership import Ownership, Steps
 
 _STEPS = types_that(lambda kind: kind.owner is Owner.STEP)
+_SNAPSHOTS = types_that(lambda kind: kind.carries is Carries.MESSAGES)
 _LIFECYCLE = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
 # Nearly every event: its tag says all that `inline` takes off, and no state but that of open chunks depends on it.
 _PLAIN = types_that(
@@ -123,6 +124,9 @@ def hidden(context: Context) -> Step:
             return None if chunks.ambiguous or owners.take(event) else untag(chunks.shown(event))
         chunks.passed(event)
         if owners.take(event):
+            return None
+        if type in _SNAPSHOTS and not owners.knows_earlier:
+            context.lost("snapshots of messages", "the posted thread is not known, and so not whose its messages are")
             return None
         chunks.closed(type)
         return untag(strip_hidden(event, owners))

@@ -80,6 +80,8 @@ def _asked(echo: Any, known: Sequence[OpenInterrupt]) -> tuple[OpenInterrupt | N
         return (own, [*_unlike(own, others), own]) if remembered is None else (remembered, known)
     form, call = form_of(echo), call_of(echo)
     meant = [each for each in known if (form and each.form == form) or (call is not None and each.call == call)]
+    if echo is not None and not meant and len(known) > 1:
+        return None, known  # it is for one of several, and an answer may approve the wrong one
     shown = meant or known
     return (shown[-1] if shown else None), known
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import Difference
 from agui_middleware.history.beginnings import Beginnings
 from agui_middleware.history.differences import kept_of
@@ -30,7 +31,7 @@ class Capture:
     - `given`: what the agent was given, the restored conversation.
     - `posted`: what the client has posted, upgraded, before it was restored.
     - `kept`: the record by which it was restored, if there was one.
-    - `client`: the release that reads the response. `None`: one that reads everything.
+    - `client`: the release, or the SDK, that reads the response. `None`: one that reads everything.
     - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
 
     Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
@@ -55,7 +56,7 @@ class Capture:
     )
 
     def __init__(
-        self, given: Posted, posted: Posted, kept: Kept | None, client: ClientVersion | None, limit: int
+        self, given: Posted, posted: Posted, kept: Kept | None, client: ClientVersion | Reader | None, limit: int
     ) -> None:
         self._given = given
         self._posted = posted
@@ -67,12 +68,13 @@ class Capture:
         self._gave_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
         self._canonical = Conversation(given.messages)
-        self._base = Conversation(posted.messages, reading_of(client))
-        loses = bool(differences_of(client) & _LOSES_REASONING)
+        reading = reading_of(client)
+        self._base = Conversation(posted.messages, reading)
+        keeps = not differences_of(client) & _LOSES_REASONING
         self._beginnings = Beginnings()
-        sides = self._canonical, self._base, self._beginnings
-        self._texts = SharedTexts(*sides, of_calls=False, reasoning=not loses)
-        self._calls = SharedTexts(*sides, of_calls=True)
+        sides, restated = (self._canonical, self._base, self._beginnings), reading.snapshots
+        self._texts = SharedTexts(*sides, of_calls=False, reasoning=keeps, restated=restated)
+        self._calls = SharedTexts(*sides, of_calls=True, restated=restated)
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Raw
 
+from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades.binary_parts import posted_media
 from agui_middleware.history.beginnings import Beginnings, is_cut
 from agui_middleware.history.readings import reading_of
@@ -30,7 +31,7 @@ def kept_of(
     base: Messages,
     given: Posted,
     posted: Posted,
-    client: ClientVersion | None,
+    client: ClientVersion | Reader | None,
     kept: Kept | None,
     beginnings: Beginnings,
 ) -> Kept:
@@ -68,7 +69,7 @@ def _is_posted(message: tuple[MessageHead, Raw]) -> bool:
     return message[0].role != "activity"  # no client posts them since 0.0.41; no older one has any
 
 
-def _as_posted(base: Messages, posted: Posted, client: ClientVersion | None) -> Messages:
+def _as_posted(base: Messages, posted: Posted, client: ClientVersion | Reader | None) -> Messages:
     """What the client will post of the messages that it holds, upgraded."""
     whole = posted.with_messages(filter(_is_posted, base))
     for step in upgrades_for(client):
@@ -115,11 +116,15 @@ class _Differences:
         self._posted = dict(zip(keys, (raw for _, raw in posted.messages), strict=True))
         self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
         self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
+        moving = self._moving_calls() if reading.moves_calls else {}
+        self._silent = self._take_out_silent() if reading.moves_calls else {}
         self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
-        differing = [key for key in self._ours if self._differs(key)]
+        holders = {key for key, (head, _) in self._ours.items() if not moving.keys().isdisjoint(head.calls)}
+        differing = [key for key in self._ours if key in holders or self._differs(key)]
         extra = [key for key in self._theirs if key not in self._ours]
         self._our_calls = held_calls((key, self._ours[key]) for key in differing)
         self._their_calls = held_calls((key, self._theirs[key]) for key in (*differing, *extra) if key in self._theirs)
+        self._their_calls |= moving
         for key in differing:
             self._compare(key)
         for call in self._our_calls:
@@ -127,7 +132,25 @@ class _Differences:
         for key in extra:
             self._add_extra(key)
         self._keep_results(_results(base) if reading.results_late else _astray(base))
+        if reading.own_results:
+            self._keep_result_ids()
         self._chain(keys_of(head for head, _ in base))
+
+    def _moving_calls(self) -> dict[str, tuple[str, JsonObject]]:
+        """The calls of the response, of which the client may post each in some other message."""
+        new = ((key, message) for key, message in self._theirs.items() if key not in self._posted)
+        return {id: ("", call) for id, (_, call) in held_calls(new).items()}
+
+    def _take_out_silent(self) -> dict[str, tuple[MessageHead, Raw]]:
+        """Take messages that say nothing out of the client's, which may post none of them."""
+        silent = [key for key, message in self._theirs.items() if key not in self._posted and _says_nothing(message)]
+        return {key: self._theirs.pop(key) for key in silent}
+
+    def _keep_result_ids(self) -> None:
+        """Keep which result answers which call, for a client that posts results under ids of its own."""
+        for key, (head, _) in self._ours.items():
+            if head.role == "tool" and head.toolCallId:
+                self.kept.items.setdefault(key, Item(members={})).result_of = head.toolCallId
 
     def _keep_results(self, keys: set[str]) -> None:
         """Keep results whole that the client holds, but away from their calls."""
@@ -187,9 +210,10 @@ class _Differences:
     def _compare(self, key: str) -> None:
         ours, theirs = self._ours[key], self._theirs.get(key)
         item = Item(members={})
-        if theirs is not None:
-            item.members = self._members(flat_message(ours[1]), self._as_held(flat_message(theirs[1]), key))
-        else:
+        held = theirs or self._silent.get(key)
+        if held is not None:
+            item.members = self._members(flat_message(ours[1]), self._as_held(flat_message(held[1]), key))
+        if theirs is None:
             whole = self._whole(ours)
             if is_cut(whole):
                 return  # both had it, and the client has lost it
@@ -270,6 +294,11 @@ class _Differences:
             flags = bytes(key in self._theirs for key in keys)
             users = bytes(self._ours[key][0].role == "user" for key in keys)
             self.kept.chains.append(Chain(keys, flags, users, [] if common == base else base))
+
+
+def _says_nothing(message: tuple[MessageHead, Raw]) -> bool:
+    head, raw = message
+    return head.role != "tool" and not JsonObject.of(bytes(raw)).get("content")
 
 
 def _part_as_held(part: JsonObject) -> JsonObject:

@@ -76,7 +76,10 @@ class Draft:
             message = self.messages.get(key)
             if message is None or key in restored or not item.members:
                 continue
-            changes = _changes(flat_message(message[1]), item)
+            posted = flat_message(message[1])
+            changes = _changes(posted, item)
+            if "role" in changes and posted.get("content") is None:
+                changes["content"] = b'""'  # an assistant's content alone is optional
             if changes:
                 self.members += len(changes)
                 self.messages[key] = as_message(with_members(JsonObject.of(bytes(message[1])), changes))
@@ -86,6 +89,16 @@ class Draft:
         for key, known in self.kept.extras.items():
             message = self.messages.get(key)
             if message is not None and not message[0].toolCalls and digest(message[1]) == known:
+                self.removed.add(key)
+
+    def remove_copies(self) -> None:
+        """Take out reasoning that an SDK posts in messages of its own, where the agent's has come back."""
+        back = [thought for key in self.restored if (thought := _thought(self.messages[key])) is not None]
+        thoughts = "".join(back)
+        known = self.kept.items.keys() | {key for chain in self.kept.chains for key in chain.keys}
+        for key in self.keys if back else ():
+            thought = _thought(self.messages[key])
+            if thought is not None and thought in thoughts and key not in known:
                 self.removed.add(key)
 
     def result(self, order: list[str]) -> Posted:
@@ -139,6 +152,11 @@ class Draft:
             self.messages[key] = as_message(message.without("toolCalls"))
             if head.role == "assistant" and not message.get("content") and key not in self.kept.items:
                 self.removed.add(key)  # it was there for the calls alone
+
+
+def _thought(message: tuple[MessageHead, Raw]) -> str | None:
+    content = JsonObject.of(bytes(message[1])).get("content") if message[0].role == "reasoning" else None
+    return content if isinstance(content, str) else None
 
 
 def _ordered(calls: list[tuple[str, JsonObject]], item: Item | None) -> list[tuple[str, JsonObject]]:

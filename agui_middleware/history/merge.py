@@ -8,6 +8,8 @@ of this room has a row for each case.
 from typing import NamedTuple
 
 from agui_middleware.config.plan import Restoration
+from agui_middleware.config.readers import Reader
+from agui_middleware.downgrades.result_order import results_behind_calls
 from agui_middleware.history.draft import Draft
 from agui_middleware.history.missing import returning
 from agui_middleware.history.places import in_order
@@ -26,7 +28,7 @@ class Restored(NamedTuple):
     """What was put back; `None`: nothing."""
 
 
-def restore(posted: Posted, kept: Kept, client: ClientVersion | None) -> Restored:
+def restore(posted: Posted, kept: Kept, client: ClientVersion | Reader | None) -> Restored:
     """Put back what `client` could not be given, as far as `kept` has it. `posted` is upgraded already.
 
     Nothing comes back but beside messages that the request posts. Ids never change. It never raises for what was posted:
@@ -40,8 +42,13 @@ def restore(posted: Posted, kept: Kept, client: ClientVersion | None) -> Restore
         draft.place_calls()
         draft.put_back_members()
         draft.remove_extras()
+        is_sdk = isinstance(client, Reader)
+        if is_sdk:
+            draft.remove_copies()
         order = in_order(draft)
         after = draft.result(order)
+        if is_sdk:  # it may have posted a call in front of the message to which that goes back
+            after = results_behind_calls(after)
         if after is posted:
             return Restored(posted)
         back = tuple(draft.messages[key][0].id or "" for key in draft.restored if key in order)

@@ -14,7 +14,7 @@ def in_order(draft: Draft) -> list[str]:
     order = draft.keys
     left = set(draft.restored)
     for chain in draft.kept.chains:
-        order = _with_missing(_as_said(draft, order, chain), chain, left)
+        order = _with_missing(draft, _as_said(draft, order, chain), chain, left)
         left.difference_update(chain.keys)
     return _with_results(order, draft, left)
 
@@ -42,24 +42,37 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
     return behind.get("", []) + [each for key in known for each in (key, *behind.get(key, ()))] + tail
 
 
-def _with_missing(order: list[str], chain: Chain, missing: set[str]) -> list[str]:
-    """The order with the missing messages of a chain behind those that they stood behind, or in front of what followed."""
+def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str]) -> list[str]:
+    """The order with the missing messages of a chain behind those that they stood behind.
+
+    Where that is no longer posted, they stand in front of what followed: AGUIChatClient gives the user's messages new ids.
+    A message whose calls are posted in an unknown one stands behind that.
+    """
     there = set(order)
+    known = set(chain.keys)
     behind: dict[str, list[str]] = {}
-    first: list[str] = []
-    last = None
+    before: dict[str, list[str]] = {}
+    waiting: list[str] = []
+    last = None  # what the next missing message stands behind, while that is known
+    end = order[-1]
     for key in chain.keys:
-        if key in there:
-            last = key
-        elif key in missing:
-            (first if last is None else behind.setdefault(last, [])).append(key)
-    if not (behind or first):
-        return order
-    after: list[str] = []
-    for key in order:
-        after.append(key)
-        after += behind.get(key, ())
-    return first + after
+        place = key if key in there else _place_of_calls(draft, key, known) if key in missing else None
+        if place is not None:
+            last = end = place
+            if waiting:
+                before[place], waiting = waiting, []
+        if key in missing:
+            (waiting if last is None else behind.setdefault(last, [])).append(key)
+        elif key not in there:
+            last = None
+    behind.setdefault(end, []).extend(waiting)
+    return [each for key in order for each in (*before.get(key, ()), key, *behind.get(key, ()))]
+
+
+def _place_of_calls(draft: Draft, key: str, known: set[str]) -> str | None:
+    """The message that the user has posted with a call of a missing one, if nobody knows it."""
+    places = (draft.posted_calls[call][0] for call in draft.kept.items[key].calls if call in draft.posted_calls)
+    return next((place for place in places if place not in known), None)
 
 
 def _with_results(order: list[str], draft: Draft, left: set[str]) -> list[str]:

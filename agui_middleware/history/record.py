@@ -7,11 +7,14 @@ whole messages and calls where the client has none, and the order of messages wh
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Final
+from contextlib import suppress
+from typing import Final, TypeVar
 
 import msgspec
 
 from agui_middleware.protocol.posted import MessageHead
+
+T = TypeVar("T")
 
 VERSION: Final = 1
 """The version of the format: a record of another one counts as none."""
@@ -41,13 +44,16 @@ class Item(msgspec.Struct, array_like=True, omit_defaults=True):
     calls: list[str] = []
     """Of a message, the order of its calls, where the client holds some elsewhere or not at all."""
     result_of: str = ""
-    """Of a tool message that the client has not, the call that it answers."""
+    """Of a tool message that the client has not, or posts under an id of its own, the call that it answers."""
 
     @property
     def says(self) -> tuple[object, ...]:
         """What the agent has said, without what clients hold in its place."""
         members = {name: (member.canonical, member.beginning) for name, member in self.members.items()}
         return members, self.whole, self.holder, self.calls, self.result_of
+
+
+_NOTHING: Final = Item()
 
 
 class Chain(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -96,8 +102,14 @@ class Kept(msgspec.Struct, array_like=True):
         return kept if kept.version == VERSION and chained else None
 
     def to_bytes(self, limit: int | None = None) -> bytes:
-        """The record as bytes, of at most `limit`: what is oldest goes first."""
-        data = _encode(self)
+        """The record as bytes, of at most `limit`: what is oldest goes first.
+
+        An id with half of a surrogate pair has no UTF-8, and so no MessagePack: what it names is not kept.
+        """
+        try:
+            data = _encode(self)
+        except UnicodeEncodeError:
+            return self._encodable().to_bytes(limit)
         if limit is None or len(data) <= limit:
             return data
         return _encode(self._within(limit))
@@ -127,6 +139,10 @@ class Kept(msgspec.Struct, array_like=True):
         calls = _united(self.calls, newer.calls, read.calls)
         extras = {key: digest for key, digest in self.extras.items() if key not in newer.items} | newer.extras
         return Kept(VERSION, items, calls, extras, _chains(newer.chains, self.chains))
+
+    def _encodable(self) -> "Kept":
+        items, calls, extras = _encodable(self.items), _encodable(self.calls), _encodable(self.extras)
+        return Kept(VERSION, items, calls, extras, [chain for chain in self.chains if _encodable({"": chain})])
 
     def _within(self, limit: int) -> "Kept":
         """The newest part that fits. Chains are few and short; items are what grows."""
@@ -177,6 +193,15 @@ def keys_of(heads: Iterable[MessageHead]) -> list[str]:
     return keys
 
 
+def _encodable(entries: dict[str, T]) -> dict[str, T]:
+    kept: dict[str, T] = {}
+    for entry in entries.items():
+        with suppress(UnicodeEncodeError):
+            _encode(entry)
+            kept.update([entry])
+    return kept
+
+
 def next_stamp(seen: Iterable[int]) -> int:
     """A stamp for a turn that begins: later than all that it has read, also where the clocks of two machines differ.
 
@@ -199,7 +224,7 @@ def _united(older: dict[str, Item], newer: dict[str, Item], read: dict[str, Item
             united[key] = known
         else:
             united[key] = _with_bases(item, known)
-    return {key: item for key, item in united.items() if item.members or item.whole or item.holder or item.calls}
+    return {key: item for key, item in united.items() if item != _NOTHING}
 
 
 def _with_bases(item: Item, known: Item) -> Item:

@@ -26,6 +26,7 @@ class SharedTexts:
     - `of_calls`: the tokens are the arguments of tool calls, else the texts of messages.
     - `reasoning`: whether the texts of reasoning may be left out too. Of a client that drops reasoning at a snapshot, all of
       it has to be kept.
+    - `restated`: whether the client applies snapshots. If not, its text has to be compared with the one in a snapshot.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class SharedTexts:
         "_left",
         "_of_calls",
         "_reasoning",
+        "_restated",
         "_shared",
         "_waiting",
         "size",
@@ -50,12 +52,14 @@ class SharedTexts:
         *,
         of_calls: bool,
         reasoning: bool = True,
+        restated: bool = True,
     ) -> None:
         self._canonical = canonical
         self._base = base
         self._beginnings = beginnings
         self._of_calls = of_calls
         self._reasoning = reasoning
+        self._restated = restated
         self._left = 0
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
         # What has its mark in both conversations, as far as is known since `settle`, with what was left out of it.
@@ -180,7 +184,7 @@ class SharedTexts:
         return (ours, theirs) if ours.marker is not None or ours.so_far() == theirs.so_far() else None
 
     def _can_share(self, token: Event, id: str) -> bool:
-        both = self._both(id)
+        both = self._both(id) if self._restated else None
         if both is None or token.may_contain(b'"metadata"'):
             return False
         ours = both[0]

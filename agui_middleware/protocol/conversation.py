@@ -40,6 +40,16 @@ class Reading(NamedTuple):
     """Whether a snapshot is all that is left, in its own order."""
     keeps_reasoning: bool | None = None
     """Whether reasoning outlives every snapshot (`True`), or none that leaves it out (`False`)."""
+    roles: frozenset[str] = _ROLES
+    """The roles of the messages that it takes from a stream."""
+    as_assistant: frozenset[str] = frozenset()
+    """The roles whose streamed texts it takes for the assistant's."""
+    snapshots: bool = True
+    """Whether it applies MESSAGES_SNAPSHOT."""
+    own_results: bool = False
+    """Whether it posts results of tools under ids of its own."""
+    moves_calls: bool = False
+    """Whether it may post the calls of a message that says nothing in another message."""
 
 
 AS_1_0_0: Final = Reading()
@@ -148,6 +158,10 @@ class Conversation:
             self._opened(head.type, id, event)
 
     def _open(self, id: str, event: Event, role: Any) -> None:
+        if role == "reasoning" and role not in self.reading.roles:
+            return
+        if role in self.reading.as_assistant:
+            role = "assistant"
         entry = self.find(id)
         if entry is None:
             members = {"id": id, "role": role, "content": ""}
@@ -195,7 +209,7 @@ class Conversation:
         head = event.head
         id, call = as_id(head.messageId), as_id(head.toolCallId)
         content = event.members().get("content", UNSET)
-        if id is None or call is None or content is UNSET:
+        if id is None or call is None or content is UNSET or "tool" not in self.reading.roles:
             return
         members: dict[str, Any] = {"id": id, "role": "tool", "toolCallId": call, "content": content}
         if isinstance(head.subagentRunId, str) and "subagentRunId" not in self.reading.strips:
@@ -227,13 +241,16 @@ class Conversation:
     def _begin(self, event: Event) -> None:
         echo = event.get_object("input") if self.reading.echo else None
         for head, raw in () if echo is None else messages_in(echo):
-            if head.role in _ROLES and self.find(head.id) is None:
+            if head.role in self.reading.roles and self.find(head.id) is None:
                 self._insert(Entry(head, raw), self._last)
 
     def _snapshot(self, event: Event) -> None:
+        if not self.reading.snapshots:
+            return
         if event.get_raw_list("messages") is None and not isinstance(event.get("messages"), list):
             return
-        snapshot = [Entry(head, raw) for head, raw in messages_in(event) if head.role in _ROLES and head.id is not None]
+        roles = self.reading.roles
+        snapshot = [Entry(head, raw) for head, raw in messages_in(event) if head.role in roles and head.id is not None]
         self._restate(snapshot if self.reading.replaces else self._reconciled(snapshot, event))
 
     # The list

@@ -11,6 +11,9 @@ class Owned:
 
     __slots__ = ("_opened",)
 
+    is_known: bool = True
+    """Whether it is known what the thread's earlier responses have opened."""
+
     def __init__(self, opened: Mapping[tuple[str, str], bool] | None = None) -> None:
         self._opened: dict[tuple[str, str], bool] = dict(opened or {})
 
@@ -43,3 +46,17 @@ class Owned:
             if owned:
                 pairs.append((kind, id))
         return pairs[::-1]
+
+
+class _Unknown(Owned):
+    __slots__ = ()
+
+    is_known = False
+
+    def __contains__(self, entity: object) -> bool:
+        # A message that only its calls name has no START: it would hide the parent's own calls.
+        return isinstance(entity, tuple) and entity[0] != "message"
+
+
+UNKNOWN: Final[Owned] = _Unknown()
+"""For a request whose thread could not be read: each call, activity and reasoning of before may be a subagent's."""

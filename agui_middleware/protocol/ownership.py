@@ -165,7 +165,8 @@ class Ownership:
     ) -> None:
         budget = budget or Budget()
         self._before = before
-        self._earlier: Owned = before._earlier if before is not None else earlier or Owned()
+        earlier = Owned() if earlier is None else earlier
+        self._earlier: Owned = earlier if before is None else before._earlier
         self._nameless = Nameless(budget) if recorded or before is not None else None
         # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
         # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
@@ -177,6 +178,11 @@ class Ownership:
         self._named: Index[Any, Any] = Index(budget)
         self._steps = Steps(budget)
         self._thinking = Thinking()
+
+    @property
+    def knows_earlier(self) -> bool:
+        """Whether it is known what earlier responses of the thread have opened."""
+        return self._earlier.is_known
 
     def take(self, event: Event) -> bool:
         """Whether a subagent produced `event`; an entity that it opens is remembered."""

@@ -81,6 +81,13 @@ class Posted:
         """Whether it is a RunAgentInput, which has the strings `threadId` and `runId`."""
         return all(isinstance(self.input.get(name), str) for name in ("threadId", "runId"))
 
+    @property
+    def thread(self) -> str | None:
+        """The conversation's id; `None` where it has none, or is spelt in another way too, which a server may read."""
+        names = [name for name in self.input if name.lower().replace("_", "") == "threadid"]
+        thread = self.input.get("threadId")
+        return thread if names == ["threadId"] and isinstance(thread, str) else None
+
     def with_input(self, input: JsonObject) -> Self:
         """A copy with other members beside the messages; the same object where the input is the same."""
         return self if input is self.input else type(self)(input, self.messages)

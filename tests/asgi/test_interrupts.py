@@ -234,3 +234,21 @@ async def test_no_echo_raises_into_the_server(echo: Any) -> None:
     agent = Agent(ENDS)
     assert await post(AGUIMiddleware(agent, history="memory://"), "0.0.53", **answer("yes", interruptEvent=echo))
     assert len(agent.given) == 1
+
+
+@pytest.mark.parametrize(
+    ("client", "options", "asks"),
+    [
+        ("0.0.53", {}, paused({**ASKS, "subagentRunId": "s"})),
+        ("1.0.0", {}, paused({**ASKS, "subagentRunId": "s"})),
+        (
+            "1.0.0",
+            {"interrupts": "outcome"},
+            encode_events([STARTED, {**events(announced(ASKS))[1], "subagentRunId": "s"}, FINISHED]),
+        ),
+    ],
+)
+async def test_a_subagents_interrupt_is_asked_on_a_route_that_hides(client: str, options: Json, asks: bytes) -> None:
+    sent = await post(AGUIMiddleware(Agent(asks), visibility="hidden", **options), client)
+    assert "Sure?" in json.dumps(sent)
+    assert "subagentRunId" not in json.dumps(sent)

@@ -138,6 +138,19 @@ async def test_a_stream_that_is_not_ag_ui_passes_where_a_whole_app_is_wrapped() 
     assert (await ask(AGUIMiddleware(sends(foreign), default_client="0.0.58"))).body == foreign
 
 
+class _Awaited:
+    async def __call__(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize("hook", ["identify", "on_plan", "on_loss", "on_restore", "owner"])
+@pytest.mark.parametrize("function", [_Awaited().__call__, _Awaited()])
+def test_a_hook_that_nobody_would_await_is_refused(hook: str, function: Any) -> None:
+    with pytest.raises(
+        TypeError, match=f"{hook}: expected a function that returns its result, got a coroutine function"
+    ):
+        AGUIMiddleware(AGENT, **{hook: function})
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

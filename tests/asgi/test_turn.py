@@ -755,6 +755,50 @@ async def test_the_store_is_closed_before_the_server_hears_of_the_end() -> None:
     await AGUIMiddleware(app)._turns.close()  # there is none
 
 
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_what_a_server_cancels_as_it_stops_is_kept_before_it_hears_of_the_end(is_cancelled: bool) -> None:
+    """uvicorn cancels what is still sent, and is gone once the lifespan has ended: of ten threads none was kept."""
+    waits, order = asyncio.Event(), []
+
+    class Waits(Agent):
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] == "lifespan":
+                await send({"type": "lifespan.shutdown.complete"})
+            else:
+                await super().__call__(scope, receive, send)
+
+        async def answer(self, answer: bytes, send: Send) -> None:
+            await send(EVENT_STREAM)
+            await send({"type": "http.response.body", "body": answer, "more_body": True})
+            waits.set()
+            await asyncio.Event().wait()
+
+    class Notes(MemoryStore):
+        async def put(self, *args: Any, **options: Any) -> None:
+            await asyncio.sleep(0)
+            order.append("kept")
+            await super().put(*args, **options)
+
+    async def send(message: Message) -> None:
+        order.append(message["type"])
+
+    app = AGUIMiddleware(
+        Waits(DELEGATES.removesuffix("; RF r")),
+        Settings(history_timeout=60 if is_cancelled else 0.02, routes=[Route(path="/agent", visibility="hidden")]),
+        history=Notes(10**6),
+    )
+    response = asyncio.create_task(turn([USER]).run(app))
+    await waits.wait()
+    if is_cancelled:
+        response.cancel()
+    await app({"type": "lifespan"}, Exchange().receive, send)
+    assert order == (["kept"] if is_cancelled else []) + ["lifespan.shutdown.complete"]
+    response.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await response
+    assert not app._turns._open
+
+
 async def test_a_store_that_cannot_be_closed_does_not_keep_the_server(caplog: pytest.LogCaptureFixture) -> None:
     async def close() -> None:
         raise OSError("broken pipe")

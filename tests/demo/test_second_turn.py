@@ -11,6 +11,7 @@ from agui_middleware.testing import encode_events
 from tests.clients.client import Client
 from tests.demo.test_trace import sample, traced
 from tests.notation import stream
+from tests.readers.test_tanstack import converse, given
 
 
 def turn(events: bytes, client: str, visibility: str = "auto") -> dict[str, Any]:
@@ -52,3 +53,32 @@ def test_the_imagined_client_posts_what_the_real_one_does(client: Callable[[str]
     )
     assert [message["id"] for message in told["posted"]] == [message["id"] for message in posted["messages"]]
     assert told["posted"] == posted["messages"]
+
+
+def test_an_sdk_posts_what_it_holds_and_no_more() -> None:
+    events = encode_events(stream("RS r; GS g; GC g hm; GE g; TS m @s; TC m hi; TE m; KS c m; KE c; KR c t; RF r"))
+    told = turn(events, "@tanstack/ai-client@0.7.9")
+    assert [message["id"] for message in told["posted"]] == ["user-1", "m", "user-2"]
+    assert [message["id"] for message in told["given"]] == ["user-1", "g", "m", "t", "user-2"]
+    assert told["restored"] == [1, 2, 3]
+    newer = turn(events, "@tanstack/ai-client@0.33.2")
+    assert [message["id"] for message in newer["posted"]] == ["user-1", "m", "t", "user-2"]
+    assert newer["given"] == told["given"]
+
+
+@pytest.mark.parametrize("release", ["0.7.14", "0.33.2"])
+def test_the_imagined_sdk_posts_the_texts_that_the_real_one_does(release: str) -> None:
+    told = turn(sample(), f"@tanstack/ai-client@{release}")
+    streams = [rewrite(events, client=f"@tanstack/ai-client@{release}") for events in (sample(), NOTHING)]
+    [end] = converse(release, [streams])
+    posted = [body for body in end["posted"] if body["messages"][-1]["role"] == "user"][-1]
+    assert texts(told["posted"]) == texts(given(release, posted)["messages"])
+
+
+NOTHING = encode_events(stream("RS r2; RF r2"))
+
+
+def texts(messages: list[dict[str, Any]]) -> dict[str, str]:
+    """What the assistant says, by id."""
+    said = [message for message in messages if message["role"] == "assistant" and message.get("content")]
+    return {message["id"]: message["content"] for message in said}

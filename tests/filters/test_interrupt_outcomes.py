@@ -60,6 +60,12 @@ async def test_an_announcement_becomes_an_interrupt(value: Any, interrupt: Json)
     assert await asked(custom(value)) == [interrupt | {"metadata": {"on_interrupt": value}}]
 
 
+async def test_an_id_that_is_made_up_is_no_other_ones() -> None:
+    """The answer to one would have been that to the other."""
+    ids = [each["id"] for each in await asked(custom({"id": "r:2"}), custom("Which?"), custom({"id": "r:2_"}))]
+    assert ids == ["r:2", "r:2__", "r:2_"]
+
+
 async def test_an_announcement_without_a_value_is_one_too() -> None:
     assert await asked(custom(None)) == [{"id": "r:1", "reason": "on_interrupt"}]
 

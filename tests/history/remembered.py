@@ -16,9 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
-from agui_middleware import ClientVersion, Event, Filter, rewrite
-from agui_middleware.filters.reasoning import without_reasoning
-from agui_middleware.filters.tools import allow_tools
+from agui_middleware import ClientVersion, Event, rewrite
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
@@ -29,30 +27,13 @@ from tests.downgrades.cases import Case, cases
 from tests.downgrades.proof import prepare
 from tests.history.bodies import upgrade
 from tests.history.conversations import astray, doubled, doubled_calls
+from tests.history.routes import LIMIT, ROUTES, Route
 from tests.notation import stream as events
 from tests.strategies import Json, plain
 from tests.strategies.reader import canonical
 
 EMPTY_RUN = plain([dict(event) for event in events("RS r; RF r")])
-LIMIT = 1 << 24
 
-
-@dataclass(frozen=True)
-class Route:
-    """What a route takes away."""
-
-    name: str
-    visibility: str = "auto"
-    filters: tuple[Filter, ...] = ()
-
-
-ROUTES = (
-    Route("auto"),
-    Route("inline", "inline"),
-    Route("hidden", "hidden"),
-    Route("allow_tools", filters=(allow_tools(["search"]),)),
-    Route("without_reasoning", filters=(without_reasoning,)),
-)
 
 Edit = Callable[[list[Json], list[Json], int], list[Json]]
 """What a user makes of the messages of a client; the second list is the one that the other client holds."""

@@ -125,6 +125,13 @@ def test_an_answer_by_ids_answers_each() -> None:
     assert resume(command({"j": 2, "else": 3}), ONE, TWO) == [cancelled("i"), resolved("j", {"j": 2, "else": 3})]
 
 
+def test_an_echo_that_fits_none_of_several_answers_none() -> None:
+    input = command("yes", interruptEvent="Pay …?")
+    known = [OpenInterrupt("i", form=form_of("Pay 10?")), OpenInterrupt("j", form=form_of("Pay 20?"))]
+    assert as_resume(input, known, NOW) == (input, True)
+    assert resume(input, known[0]) == [resolved("i", "yes")]
+
+
 def test_null_cancels() -> None:
     assert resume(command(None), ONE, TWO) == [cancelled("i"), cancelled("j")]
 

@@ -18,7 +18,8 @@ from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
 from agui_middleware.protocol.conversation import Conversation
 from tests.clients.client import RELEASES
-from tests.history.remembered import ROUTES, read
+from tests.history.remembered import read
+from tests.history.routes import ROUTES
 from tests.history.threads import Route, Thread, posted, user
 from tests.strategies import Json, plain, runs
 

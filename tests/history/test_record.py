@@ -51,6 +51,22 @@ def test_a_record_keeps_its_limit_and_what_is_newest(limit: int) -> None:
     assert kept(1).to_bytes(1000) == kept(1).to_bytes()
 
 
+@pytest.mark.parametrize("limit", [None, 1000])
+@pytest.mark.parametrize(
+    "cut",
+    [
+        Kept(items={"\ud800": item(a=b"1")}),
+        Kept(items={"x": Item({"\ud800": Member(b"1", [b""])})}),
+        Kept(calls={"x": Item({}, whole=b"{}", holder="\ud800")}),
+        Kept(extras={"\ud800": b"12345678"}),
+        Kept(chains=[Chain(["a", "\ud800"], b"\1\0", b"\1\0")]),
+    ],
+)
+def test_what_an_id_names_that_has_no_utf_8_is_not_kept(cut: Kept, limit: int | None) -> None:
+    """It counted as a failure of the store, and cost the rest of the record too."""
+    assert Kept.read(kept(3).merged(cut).to_bytes(limit)) == kept(3)
+
+
 def test_extras_are_what_goes_first() -> None:
     few = Kept(items={"m": item(a=b"1")}, extras={f"x{number}": b"12345678" for number in range(100)})
     read = Kept.read(few.to_bytes(300))

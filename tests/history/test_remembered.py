@@ -7,7 +7,8 @@ import pytest
 from tests.clients.client import Client
 from tests.clients.corpus import REFERENCE
 from tests.downgrades.cases import cases
-from tests.history.remembered import EDITS, ROUTES, Edit, Route, Turn, converse, reason
+from tests.history.remembered import EDITS, Edit, Turn, converse, reason
+from tests.history.routes import ROUTES, Route
 
 pytestmark = pytest.mark.untraced
 

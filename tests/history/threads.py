@@ -8,7 +8,8 @@ from agui_middleware.history.merge import Restored, restore
 from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import Kept
 from agui_middleware.protocol.conversation import Conversation
-from tests.history.remembered import LIMIT, Memory, Route, read
+from tests.history.remembered import Memory, read
+from tests.history.routes import LIMIT, Route
 from tests.notation import stream as events
 from tests.strategies import Json, plain
 

@@ -138,6 +138,27 @@ def test_runs_become_one_where_their_bounds_have_nulls(decoder: type[Decoder], e
     assert (reading.error, reading.dropped) == (None, [])
 
 
+@each_decoder
+def test_every_call_that_names_a_parent_names_an_assistants_message(decoder: type[Decoder]) -> None:
+    """What a decoder does with another one is up to it: it may hang the call on a user's message, and post it nowhere."""
+    named = 0
+    for events in (fits(decoder, events) for events in drawn()):
+        roles: dict[str, str] = {}
+        for event in events_of(rewrite(plain(events), client=decoder.client)):
+            if event["type"] == "TOOL_CALL_START" and (parent := event.get("parentMessageId")):
+                named += 1
+                assert roles.get(parent, "assistant") == "assistant", (event, events)
+            elif event["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_RESULT"):
+                roles.setdefault(event["messageId"], event.get("role", "tool"))
+    assert named or "no-tool-calls" in rows_of(decoder)
+
+
+def rows_of(decoder: type[Decoder]) -> set[str]:
+    reader = parse_client(decoder.client)
+    assert isinstance(reader, Reader)
+    return {row.name for row in reader.own_rows}
+
+
 @cache
 def corpus() -> list[tuple[str, list[Json]]]:
     """The corpus, as the middleware frames it for a client that reads everything."""

@@ -1,8 +1,8 @@
 """What SDKs other than @ag-ui/client cannot read, or post otherwise: one feature, one row of `SDK_ROWS`.
 
 The table of readers names the rows that an SDK needs besides those of the release of @ag-ui/client that it reads like. They
-come behind these, unless they are declared to come first, in this order: what is dropped first need not be changed, and
-members are checked last.
+apply after the release's rows, unless they are declared to come first, and in this order: events are dropped before others
+are changed, and members are checked last.
 """
 
 from agui_middleware.downgrades.pieces import join_texts

@@ -1,8 +1,8 @@
 """A tool call before its message has said anything.
 
-TanStack's client before 0.30.0 makes one message of the call and of the text that follows, and loses what that says first:
-0.26.0 the first piece of any such text, older ones what was said before a text that goes on after its end. An agent that
-calls a tool before it says anything is the usual case.
+TanStack's client before 0.30.0 makes one message of the call and the text behind it, and loses the beginning of the text:
+0.26.0 drops the first piece of any such text; older releases drop everything before the point where a text goes on after its
+end. Agents usually call a tool before they say anything.
 """
 
 from collections.abc import AsyncIterator

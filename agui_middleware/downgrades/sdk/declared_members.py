@@ -57,7 +57,7 @@ _WITHOUT_CONTENTS: Final = {
 
 @per_event(EVERYTHING, repeats=TOKENS)
 def only_declared_members(context: Context) -> Step:
-    """Remove the others, and events of which nothing is left."""
+    """Remove undeclared members, and drop events whose contents no class has a field for."""
 
     def show(event: Event) -> Event | None:
         type = event.head.type

@@ -1,7 +1,7 @@
 """Timestamps with a fraction.
 
-AG-UI's timestamps are integers, but Python's `time.time() * 1000` is none, and JavaScript cannot tell 1.0 from 1. Kotlin and
-ragas lose every event that has one, so that they see no run at all; Go, .NET and Dart 0.1.0 raise.
+AG-UI's timestamps are integers, but Python's `time.time() * 1000` has a fraction, and JavaScript cannot tell 1.0 from 1.
+Kotlin and ragas drop every event with one, so that they see no run at all; Go, .NET and Dart 0.1.0 raise.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Tool calls whose parent is a message of the user's, or of another role that holds no calls.
 
 @ag-ui/client makes a message of its own for such a call. TanStack's client attaches it to its parent, and posts neither the
-call nor its result with the next run.
+call nor its result with the next run. Sources of typed SDKs do not check the parent's role either, and where an SDK hands
+events on, its application would have to. AGUIChatClient and ragas look at no parent.
 """
 
 from collections.abc import AsyncIterator

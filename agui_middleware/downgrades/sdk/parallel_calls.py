@@ -1,7 +1,7 @@
 """Tool calls that are open at the same time.
 
-AGUIChatClient gives all arguments to the call that started last, and drops those of the others. Texts may overlap with
-each other and with a call, so that they stream on while a call waits: only calls stand in line.
+AGUIChatClient gives all arguments to the call that started last, and drops those of the others. It reads texts that overlap
+with each other and with calls, so texts stream on while a call waits: only calls queue.
 """
 
 from collections import deque

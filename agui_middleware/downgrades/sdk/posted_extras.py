@@ -1,4 +1,4 @@
-"""Members that an SDK posts for itself, and that say nothing, or what another member says."""
+"""Members that an SDK posts for itself: empty ones, and copies of others."""
 
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.posted import Posted

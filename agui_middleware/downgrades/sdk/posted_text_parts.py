@@ -1,11 +1,11 @@
-"""A user's text in a list of parts: .NET's AGUI.Client posts one for every message, where the protocol has a string."""
+"""A user's text in a list of parts: .NET's AGUI.Client posts such a list for every message, even for a plain text."""
 
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.posted import Posted
 
 
 def text_parts_as_text(posted: Posted) -> Posted:
-    """Make a string of a list that has nothing but one text. A text with an `id` or `metadata` stays a part."""
+    """Turn a list of a single text into a string. A text with an `id` or `metadata` stays a part."""
     return posted.edit(_message, containing=b'"text"')
 
 

@@ -1,7 +1,7 @@
 """START events without a role.
 
 In AG-UI a text without a role is the assistant's. .NET throws where the role is missing, ragas and the community's Rust
-lose the message, and Dart wants the role of reasoning too.
+lose the message, and Dart requires the role of reasoning too.
 """
 
 from agui_middleware.filters.contract import Context

@@ -3,7 +3,8 @@
 //     node harness.mjs RELEASE [TIMEOUT_MS]
 //
 // One JSON line in on stdin is one conversation:
-//     {"id", "streams": [base64 of the response to each of the user's messages]}
+//     {"id", "streams": [base64 of the response to each of the user's messages], "deletes": [ids of messages]}
+// The user deletes these behind the first response.
 // One JSON line out on stdout is its end, in the order the conversations came in:
 //     {"id", "error", "messages", "posted": [the body of each request]}
 import { createInterface } from "node:readline";
@@ -23,7 +24,7 @@ const ANSWER = [
   { type: "RUN_FINISHED", threadId: "t", runId: "r" },
 ].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 
-async function converse({ id, streams }) {
+async function converse({ id, streams, deletes }) {
   const posted = [];
   const left = streams.map((stream) => Buffer.from(stream, "base64"));
   // Behind a tool call that has its result the client asks by itself for the next run: it gets one with a text,
@@ -41,6 +42,9 @@ async function converse({ id, streams }) {
     awaited = stream;
     await Promise.race([client.sendMessage(`message ${posted.length}`), expired()]);
     error ??= client.getError()?.message ?? null;
+    if (stream === left[0]) {
+      client.setMessagesManually(client.getMessages().filter((message) => !deletes.includes(message.id)));
+    }
   }
   return { id, error, messages: client.getMessages(), posted };
 }
