@@ -1,5 +1,6 @@
 """Tokens that are like the one before leave as the filters would have them leave."""
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -306,3 +307,17 @@ def test_a_plan_says_which_types_may_repeat_and_which_generators_must_skip_them(
             assert {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"} <= composition.repeats.keys()
     assert Composition([counting([])]).repeats == {}
     assert Composition([]).repeats == dict.fromkeys(TOKENS, ())
+
+
+@pytest.mark.parametrize(("client", "visibility"), [param.values[0] for param in PLANS])
+def test_a_token_leaves_nothing_that_the_garbage_collector_has_to_look_at(client: str | None, visibility: str) -> None:
+    stream = rewriter(client, visibility)
+    for chunk in [frame(STARTED), frame(OPENED), *[frame(token(tag=b"s"))] * 2]:
+        stream.feed(chunk)
+    chunks = [frame(token(b'"%d"' % number, tag=b"s")) for number in range(1000)]
+    gc.collect()
+    before = len(gc.get_objects())
+    for chunk in chunks:
+        stream.feed(chunk)
+    assert len(gc.get_objects()) == before
+    stream.close()
