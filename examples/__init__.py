@@ -1,1 +1,1 @@
-"""Examples; each says at its top how to run it."""
+"""Examples, to be run in a checkout; each says at its top how."""

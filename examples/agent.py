@@ -1,9 +1,9 @@
 """A FastAPI agent with two subagents that work at once, and no model behind it.
 
-    pip install 'agui-middleware[examples]'
+    pip install -e '.[examples]'
     uvicorn examples.agent:app
 
-`/agent` serves every client; `/public/agent` keeps its subagents to itself. `PLAIN=1` leaves the middleware away, which
+`/agent` serves every client; `/public/agent` keeps its subagents to itself. `PLAIN=1` leaves the middleware out, which
 shows what an old client makes of such a stream: `node examples/client.mjs 0.0.58 http://127.0.0.1:8000/agent`.
 """
 

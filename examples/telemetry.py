@@ -1,9 +1,9 @@
-"""Counters for OpenTelemetry: streams by route and client, losses by route, client and shape.
+"""Counters for OpenTelemetry: streams by route and client, losses by route, client and feature.
 
-    pip install 'agui-middleware[examples]'
+    pip install -e '.[examples]' opentelemetry-distro
     OTEL_METRICS_EXPORTER=console opentelemetry-instrument uvicorn examples.telemetry:app
 
-or set a MeterProvider with an exporter of your own. The hooks are called once a stream, and once a stream and shape; an
+or set a MeterProvider with an exporter of your own. The hooks are called once a stream, and once a stream and feature; an
 event costs nothing. One that raises is logged, and the stream goes on.
 """
 
@@ -18,7 +18,7 @@ from examples.agent import agent
 
 meter = metrics.get_meter("agui_middleware")
 streams = meter.create_counter("agui.streams", description="Event streams that were served")
-losses = meter.create_counter("agui.losses", description="Shapes that a client went without")
+losses = meter.create_counter("agui.losses", description="Features that a client went without")
 
 
 def count_stream(_: Scope, choice: Choice) -> None:

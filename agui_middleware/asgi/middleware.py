@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -55,9 +54,9 @@ class AGUIMiddleware:
     - `on_restore`: called with the ASGI scope and the `Restoration`, where something was put back into a posted
       conversation; the app finds the same as `request.state.agui.restored`.
 
-    Raises `TypeError` where `app` is neither, where `settings` and options of a route are given together, or where one of
-    these functions is a coroutine function, which nobody would await; `ValueError` where a route names a filter that is not
-    in `named_filters`, where one in `named_filters` is not a filter, and what
+    Raises `TypeError` where `app` is neither, where `settings` are not `Settings` or stand beside options of a route, and
+    where one of these functions cannot be called, or is a coroutine function, which nobody would await. Raises `ValueError`
+    where a route names a filter that is not in `named_filters`, where one in `named_filters` is not a filter, and what
     `Settings` and `Route` raise.
 
     Everything that is not a response with status 200 and media type `text/event-stream` on one of the routes passes
@@ -85,18 +84,21 @@ class AGUIMiddleware:
 
         _require_plain(identify=identify, on_plan=on_plan, on_loss=on_loss, owner=owner, on_restore=on_restore)
         one = _one_route(settings, route) if route else None
+        if not isinstance(settings, Settings | None):
+            raise TypeError(f"settings: expected Settings, got {settings!r}")
         self.app: ASGIApp = as_app(app)
         self.settings: Settings = Settings.load() if settings is None else settings
         routes = self.settings.routes if one is None else [one]
         dialect = self.settings.interrupts
         self._plans = Plans(routes, named_filters or {}, reads_paths=one is None, interrupts=dialect)
         self._reports = Reports()
-        self._clients = Clients(self.settings, identify, self._reports)
+        self._clients = Clients(self._plans.routes, self.settings, identify, self._reports)
         varies = identify is None
-        self._turns = TurnMaker(self.settings, history, owner, self._reports)
-        hooks, has_history = (on_plan, on_loss, on_restore), self._turns.has_store
-        self._streams = Streams(self._plans, self.settings, self._reports, *hooks, varies, has_history)
+        self._turns = TurnMaker(self.settings, history, owner, self._reports, on_restore)
+        hooks, has_history = (on_plan, on_loss), self._turns.has_store
+        self._streams = Streams(self.settings, self._reports, *hooks, varies, has_history)
         self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
+        self._warn = self.settings.warn
         self._frames = self.settings.fix_framing or self._plans.routing.hides
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
         self._unnamed = 0  # responses to clients that nobody has named
@@ -111,30 +113,29 @@ class AGUIMiddleware:
         if match is None:
             await self.app(scope, receive, self._turns.closing(send) if scope["type"] == "lifespan" else send)
             return
-        route = self._plans.routes[match.route]
-        client, certain = self._clients.of(route, scope)
-        decision = Decision(self._plans, match, client, certain, scope)
-        choice = decision.choice
-        scope.setdefault("state", {})[STATE] = choice  # where servers and Starlette keep the request's own
+        of_route = self._plans.of(match)
+        client, certain = self._clients.of(match.route, scope)
+        decision = Decision(self._plans, of_route, client, certain, scope)
+        plan = decision.choice.plan
+        scope.setdefault("state", {})[STATE] = decision.choice  # where servers and Starlette keep the request's own
         # A route that hides may be what has answered in the end: the framework may say so.
-        if certain and not self._frames and not choice.plan.rewrites:
+        if certain and not self._frames and not plan.rewrites:
             decision.freeze()
             await self.app(scope, receive, send)
             return
-        unnamed = certain and client is None and route.client is None and route.default_client is None
-        if unnamed and self._watches and self._is_sampled():
+        if self._watches and certain and client is None and not of_route.names_client and self._is_sampled():
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         incoming = receive if certain else decision.listen(receive, self.settings.max_event_bytes)
-        turn = self._turns.of(decision, scope, partial(self._streams.restored, scope))
-        needs_input = choice.plan.composition.needs_input and is_plain_json(scope.get("headers", ()))
+        turn = self._turns.of(decision, plan)
+        needs_input = plan.composition.needs_input and is_plain_json(scope.get("headers", ()))
         if turn is not None or needs_input:
             rewrite, limit = as_posted if turn is None else turn.read, self.settings.max_request_bytes
             posted = PostedInput(decision.inner, incoming, limit, rewrite, needs_input)
             await posted.read()
-            decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted
+            decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted if needs_input else None
             send = send if turn is None else turn.sender(send)
-        app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
+        app = self._faults.watch(self.app, of_route) if self._warn else self.app
         if turn is not None:
             self._turns.begin(turn)
         try:
@@ -157,8 +158,12 @@ class AGUIMiddleware:
 
 
 def _require_plain(**hooks: object) -> None:
-    """Raise `TypeError` for a coroutine function: nobody would await what it returns, and it would never run."""
+    """Raise `TypeError` for what cannot be called, and for a coroutine function: nobody would await what it returns, and it
+    would never run.
+    """
     for name, hook in hooks.items():
+        if hook is not None and not callable(hook):
+            raise TypeError(f"{name}: expected a function, got {hook!r}")
         if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None)):  # noqa: B004
             raise TypeError(f"{name}: expected a function that returns its result, got a coroutine function, {hook!r}")
 
@@ -166,6 +171,7 @@ def _require_plain(**hooks: object) -> None:
 def _one_route(settings: object, options: RouteOptions) -> "Route":
     """The route of a middleware that has one. Raises `TypeError` where there are settings besides, or a field too many."""
     from agui_middleware.config.routes import Route
+    from agui_middleware.config.spelling import did_you_mean
 
     given = ", ".join(options)
     if settings is not None:
@@ -176,8 +182,9 @@ def _one_route(settings: object, options: RouteOptions) -> "Route":
     if unknown:
         allowed = ", ".join(RouteOptions.__annotations__)
         raise TypeError(
-            f"{', '.join(unknown)}: no such option; allowed: {allowed}. "
-            "Paths and everything else are for settings=Settings(routes=[Route(...)], ...)"
+            f"{', '.join(unknown)}: no such option; allowed: {allowed}; "
+            "paths and everything else are for settings=Settings(routes=[Route(...)], ...)"
+            + did_you_mean(unknown[0], RouteOptions.__annotations__)
         )
     if isinstance(options.get("filters"), Mapping):
         raise TypeError("filters= are the filters of one route, in order; those that routes name are named_filters=")

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
-from starlette.types import Message, Send
+from starlette.types import Message, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.reports import Reports
@@ -31,10 +31,15 @@ if TYPE_CHECKING:
     from agui_middleware.config.routes import Route
 
 
+_MOST_WRITTEN: Final = 16
+"""How often a response is kept at the ends of its runs: each time costs as much as the whole conversation."""
+
+
 class Turn:
     """What happens to the conversation of one request.
 
-    `threads`: where it is kept, `None` for nowhere. `on_restore` is called with what was put back, if anything was.
+    `threads`: where it is kept, `None` for nowhere. `on_restore` is called with the ASGI scope and what was put back, if
+    anything was.
     """
 
     def __init__(
@@ -43,7 +48,7 @@ class Turn:
         threads: Threads | None,
         owner: str | None,
         reports: Reports,
-        on_restore: Callable[[Restoration], None],
+        on_restore: Callable[[Scope, Restoration], None],
     ) -> None:
         self._decision = decision
         self._route: Route = decision.choice.route
@@ -61,6 +66,7 @@ class Turn:
         self._rewriter: WitnessedRewriter | None = None
         self._hides = False
         self._kept = False
+        self._written = 0  # how often
 
     async def read(self, body: bytes) -> bytes:
         """The body of the request for the agent: upgraded and restored. The very same bytes where nothing changes."""
@@ -92,7 +98,8 @@ class Turn:
         self._threads.begin(self._key, self._so_far)
         self._context = context
         context._earlier = owned
-        self._capture = Capture(given, posted, kept, plan.named_client, self._threads.bounds.limit)
+        limit = max(context.budget.limit, 4 * self._threads.bounds.limit)
+        self._capture = Capture(given, posted, kept, plan.named_client, limit)
         follow = self._interrupts.run_ended
         as_posted = Echo(posted, given).as_posted
         if plan.interrupts == "outcome":
@@ -106,6 +113,8 @@ class Turn:
     def sender(self, send: Send) -> Send:
         """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once.
 
+        Behind many runs of one response only its own end counts.
+
         Without a store it is `send` itself: a call more for each token would be wasted.
         """
         if self._threads is None:
@@ -115,7 +124,8 @@ class Turn:
             rewriter = self._rewriter
             if rewriter is None or message["type"] != "http.response.body":
                 return send(message)
-            if rewriter.run_ended or not message.get("more_body", False):
+            run_ended = rewriter.run_ended and self._written < _MOST_WRITTEN
+            if run_ended or not message.get("more_body", False):
                 return self._keep_and_send(send, message)
             self._kept = False
             return send(message)
@@ -128,6 +138,7 @@ class Turn:
         if self._kept or self._capture is None or threads is None or rewriter is None:
             return
         self._kept, rewriter.run_ended = True, False
+        self._written += 1
         record = self._so_far()
         if record is None:
             return
@@ -182,7 +193,7 @@ class Turn:
         self._given = restored.posted
         if restored.restoration is not None:
             self._decision.choice.restored = restored.restoration
-            self._on_restore(self._decision.choice.restored)
+            self._on_restore(self._decision.scope, restored.restoration)
         return restored.posted
 
     def _answered(self, posted: Posted) -> Posted:

@@ -17,7 +17,7 @@ from agui_middleware.filters import SubagentVisibility
 from agui_middleware.protocol.releases import ClientVersion
 
 
-@click.command()
+@click.command(short_help="Report whether a release reads a recorded stream.")
 @click.argument("file", type=Input(), default="-")
 @click.option(
     "--client",

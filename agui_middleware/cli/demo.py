@@ -3,13 +3,14 @@
 import socket
 import threading
 import webbrowser
+from contextlib import suppress
 
 import click
 
 from agui_middleware.cli.serve import why_no_settings
 
 
-@click.command()
+@click.command(short_help="Show in a page what a release receives.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve on; by default a free one.")
 @click.option("--open/--no-open", "opens", default=True, help="Whether to open the page in a browser.")
 def demo(port: int, opens: bool) -> None:
@@ -36,7 +37,8 @@ def demo(port: int, opens: bool) -> None:
         threading.Thread(target=webbrowser.open, args=[url], daemon=True).start()
     # Without a timeout, a running trace would keep the server alive until it ends.
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again behind its shutdown
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def listen(port: int) -> socket.socket:

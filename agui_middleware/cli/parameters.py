@@ -9,6 +9,7 @@ from agui_middleware.config.named_clients import RefusedClient, parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.references import imported
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
+from agui_middleware.filters.factory import is_filter_factory
 from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -56,6 +57,9 @@ class Importable(FilterType):
             filter: Filter = imported(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if is_filter_factory(filter):
+            name = value.rpartition(":")[2]
+            self.fail(f"{value!r} makes filters; name one that it has made, such as `mine = {name}(...)`", param, ctx)
         why = why_no_filter(filter)
         if why is not None:
             self.fail(f"{value!r} {why}; {FILTER}", param, ctx)

@@ -12,7 +12,7 @@ from agui_middleware.cli.parameters import search_working_directory
 from agui_middleware.cli.serve import extra, run, server_options, wrap
 
 
-@click.command()
+@click.command(short_help="Serve an AG-UI server in any language to every client.")
 @click.option(
     "--upstream",
     required=True,
@@ -65,13 +65,19 @@ def proxy(upstream: str, idle_timeout: float, ca_file: Path | None, config: Path
         from agui_middleware.proxy import Proxy
     given = {name: options.pop(name) for name in ("connect_timeout", "trust_forwarded")}
     try:
-        given["ssl_context"] = ssl.create_default_context(cafile=ca_file) if ca_file else None
-        behind = Proxy(upstream, idle_timeout=idle_timeout or None, **given)
-    except (ValueError, ssl.SSLError) as error:
+        behind = Proxy(upstream, idle_timeout=idle_timeout or None, ssl_context=_trusting(ca_file), **given)
+    except ValueError as error:
         raise click.UsageError(str(error)) from None
     # The proxy sets the client's address itself; `Server` and `Date` are the upstream's headers.
     search_working_directory()
     run(_quietly(wrap(behind, config)), **options, proxy_headers=False, server_header=False, date_header=False)
+
+
+def _trusting(ca_file: Path | None) -> ssl.SSLContext | None:
+    try:
+        return ssl.create_default_context(cafile=ca_file) if ca_file else None
+    except ssl.SSLError as error:
+        raise click.BadParameter(f"{ca_file} has no certificate in PEM: {error}", param_hint="--ca-file") from None
 
 
 def _quietly(app: ASGIApp) -> ASGIApp:

@@ -19,7 +19,7 @@ from agui_middleware.stream.recording import rewrite as rewrite_stream
 _CHUNK = 64 * 1024
 
 
-@click.command()
+@click.command(short_help="Rewrite a recorded stream, or a pipe.")
 @click.argument("file", type=Input(), default="-")
 @click.option(
     "--client",

@@ -5,6 +5,8 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from agui_middleware.config.spelling import did_you_mean
+
 PREFIX: Final = "AGUI_MIDDLEWARE_"
 
 COMMAND_LINE: Final = frozenset(
@@ -36,13 +38,16 @@ def is_set(field: str) -> bool:
     return any(name.upper() == variable(field) for name in os.environ)
 
 
-def refuse_unknown_names(fields: Collection[str]) -> None:
+def refuse_unknown_names(fields: Collection[str], of_routes: Collection[str]) -> None:
     """Raise `ValueError` for an environment variable with the package's prefix that is neither one of `fields` nor an
-    option of the command line.
+    option of the command line; one of `of_routes` belongs into the variable of the routes.
     """
     known = {*fields, *COMMAND_LINE}
     for variable_name in sorted(os.environ):
         prefix, name = variable_name[: len(PREFIX)].upper(), variable_name[len(PREFIX) :].lower()
         if prefix == PREFIX and name not in known and not _SERVICE_LINK.fullmatch(name):
             allowed = ", ".join(variable(field) for field in (*fields, *sorted(COMMAND_LINE)))
-            raise ValueError(f"the environment variable {variable_name} is unknown; allowed: {allowed}")
+            hint = did_you_mean(name, known, variable)
+            if name in of_routes:
+                hint = f"; it is a field of a route, as in {variable('routes')}='[{{\"{name}\": ...}}]'"
+            raise ValueError(f"the environment variable {variable_name} is unknown; allowed: {allowed}{hint}")

@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from agui_middleware.config.named_clients import RefusedClient, parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.references import referenced
+from agui_middleware.config.spelling import did_you_mean
 from agui_middleware.filters.subagents import SubagentVisibility
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -34,7 +35,7 @@ def _release(value: Any) -> ClientVersion | Reader:
         raise
     except (TypeError, ValueError):
         raise ValueError(
-            "expected a release of @ag-ui/client, such as '0.0.58', or an SDK, such as 'ag_ui@0.2.0'"
+            "expected a release of @ag-ui/client, such as '0.0.58', or an SDK with its version, such as 'ag_ui@0.2.0'"
         ) from None
 
 
@@ -74,6 +75,14 @@ def _positive(duration: timedelta) -> timedelta:
     return duration
 
 
+def _token(name: str) -> str:
+    """A name of HTTP: a token of RFC 9110, section 5.6.2."""
+    if not _TOKEN.fullmatch(name):
+        raise ValueError("expected letters, digits and any of !#$%&'*+-.^_`|~, at least one and no space")
+    return name
+
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CREDENTIALS = re.compile(r"//[^/]*@")
 STORE_SCHEMES = ("memory", "sqlite", "redis", "rediss", "valkey", "valkeys")
 # Typed as what may be given; once validated, a string is only ever `current`.
@@ -85,8 +94,8 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PositiveSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Lifetime = Annotated[timedelta, BeforeValidator(_seconds_as_number), AfterValidator(_positive)]
 StoreURL = Annotated[str, AfterValidator(_store_url)]
-HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_lower=True)]
-Method = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", to_upper=True)]
+HeaderName = Annotated[str, AfterValidator(_token), StringConstraints(to_lower=True)]
+Method = Annotated[str, AfterValidator(_token), StringConstraints(to_upper=True)]
 
 if TYPE_CHECKING:
     Visibility = Literal["auto", "attributed", "inline", "hidden"] | SubagentVisibility
@@ -112,8 +121,13 @@ class ExplainedModel(BaseModel):
     def _explained(cls, error: ErrorDetails) -> InitErrorDetails:
         message = error["msg"]
         if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:  # longer: a nested model explained it already
-            message = "There is no such field; allowed: " + ", ".join(cls.model_fields)
+            name = str(error["loc"][0])
+            message = f"There is no such field; allowed: {', '.join(cls.model_fields)}{cls._hint(name)}"
         return _detail(error, message)
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        return did_you_mean(name, cls.model_fields)
 
 
 def with_origins(error: ValidationError, origins: Mapping[str, object]) -> ValidationError:

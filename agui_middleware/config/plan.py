@@ -1,11 +1,10 @@
 """From a route and a client to the filters of a response, and what was chosen for one request."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agui_middleware.config.readers import Reader
-from agui_middleware.downgrades import SUBAGENTS, build_pipeline, downgrades_for
+from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, build_pipeline, downgrades_for, sdk_rows
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.interrupt_outcomes import interrupts_as_outcome
@@ -26,6 +25,7 @@ class Plan(NamedTuple):
     client: ClientVersion | None
     """The release that reads it, or that the reader reads like; `None`: one that reads everything."""
     visibility: SubagentVisibility
+    """What the reader sees of subagents."""
     composition: Composition
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
@@ -37,6 +37,12 @@ class Plan(NamedTuple):
     """The reader may end with another conversation than the agent's, so that it posts another one."""
     interrupts: Literal["custom", "outcome"] | None = None
     """The dialect that interrupts are put into for the reader, and its answers taken from; `None`: nothing is changed."""
+    lowered: bool = False
+    """The reader's release cannot read subagents: the route's `legacy_visibility` has decided what it sees of them."""
+    posts_otherwise: bool = False
+    """What the reader posts is upgraded, by the posted body alone."""
+    header_value: str | None = None
+    """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
 
     @property
     def named_client(self) -> ClientVersion | Reader | None:
@@ -53,13 +59,7 @@ class Plan(NamedTuple):
         """Whether there is anything to do but the framing."""
         return bool(self.composition.filters)
 
-    @property
-    def header_value(self) -> str | None:
-        """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
-        return _header_value(self.client, self.reader, self.visibility)
 
-
-@lru_cache(maxsize=256)
 def _header_value(client: ClientVersion | None, reader: Reader | None, visibility: SubagentVisibility) -> str | None:
     rows = downgrades_for(client)
     if not rows and reader is None:
@@ -74,35 +74,46 @@ def make_plan(
     filters: Sequence[Filter] = (),
     interrupts: str = "auto",
 ) -> Plan:
-    """The route's filters, then what the client needs: chunk expansion, visibility, downgrades newest first, the guard.
+    """The route's filters, then what the client needs: chunk expansion, visibility, downgrades in their order, the guard.
 
-    `visibility` is a floor: a client that cannot read subagents is given less, and no client is given more. `interrupts` is
-    as in `Settings`. Raises `ValueError` where `visibility` is neither `auto` nor a value of `SubagentVisibility`.
+    `visibility`, `legacy_visibility` and `filters` are as in `Route`, `interrupts` is as in `Settings`. Raises `ValueError`
+    where `visibility` is neither `auto` nor a value of `SubagentVisibility`.
     """
     reader = client if isinstance(client, Reader) else None
     release = client.release if isinstance(client, Reader) else client
     also, spared = ((), ()) if reader is None else (reader.rows, reader.spared)
-    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(release)
-    shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
-    seen = SubagentVisibility(shown)
+    seen, lowered = _seen(visibility, legacy_visibility, release)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
-    rows = {row.name for row in downgrades_for(release, also, spared)}
-    dialect = _dialect(interrupts, reads_outcomes=_INTERRUPTS not in rows)
+    rows: list[Downgrade | SdkRow] = [*downgrades_for(release, also, spared), *sdk_rows(also)]
+    dialect = _dialect(interrupts, reads_outcomes=all(row.name != _INTERRUPTS for row in rows))
+    posts_otherwise = any(row.upgrade is not None for row in rows)
     asked = [interrupts_as_outcome] if dialect == "outcome" else []
     also = (*also, _INTERRUPTS) if dialect == "custom" else also
     pipeline = build_pipeline(release, visible, lowered=lowered, also=also, spared=spared)
     return Plan(
         client=release,
         visibility=seen,
-        composition=Composition([*before, *filters, *asked, *pipeline]),
+        composition=Composition([*before, *filters, *asked, *pipeline], foreign=len(before) + len(filters)),
         hides=hides,
         reads_comments=reader is None or reader.comments,
         reader=reader,
         takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),
         interrupts=dialect,
+        lowered=lowered,
+        posts_otherwise=posts_otherwise,
+        header_value=_header_value(release, reader, seen),
     )
+
+
+def _seen(visibility: str, legacy: str, release: ClientVersion | None) -> tuple[SubagentVisibility, bool]:
+    """What a reader sees of subagents, never more than the route shows, and whether `legacy` has decided that."""
+    if visibility not in ("auto", "attributed"):
+        return SubagentVisibility(visibility), False
+    if SUBAGENTS in downgrades_for(release):
+        return SubagentVisibility(legacy), True
+    return SubagentVisibility.ATTRIBUTED, False
 
 
 def _dialect(interrupts: str, *, reads_outcomes: bool) -> Literal["custom", "outcome"] | None:
@@ -159,6 +170,7 @@ class Choice:
 
     def freeze(self) -> Plan:
         """Freeze the plan; later information is ignored."""
-        self._assumed = self.plan
-        self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
+        if self._choose is not None:
+            self._assumed = self._choose(self._assumed)
+            self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
         return self._assumed

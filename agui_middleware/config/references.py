@@ -1,13 +1,17 @@
 """How a configuration refers to a filter."""
 
-from typing import Any
+import sys
+from importlib.util import find_spec
+from typing import Any, Final
 
 from pydantic import ImportString, TypeAdapter, ValidationError
 
+from agui_middleware.config.spelling import did_you_mean
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
 from agui_middleware.filters.factory import is_filter_factory
 
 _import: TypeAdapter[Any] = TypeAdapter(ImportString)
+_READY_MADE: Final = "agui_middleware.filters"
 
 
 def imported(reference: str) -> Any:
@@ -17,9 +21,19 @@ def imported(reference: str) -> Any:
     try:
         return _import.validate_python(reference)
     except ValidationError as error:
-        raise ValueError(error.errors()[0]["msg"]) from error
+        reason = error.errors()[0]["msg"].removeprefix("Invalid python path: ")
+        raise ValueError(f"{reference!r} cannot be imported: {reason}{_hint(reference)}") from error
     except Exception as error:
         raise ValueError(f"importing {reference!r} raised {type(error).__name__}: {error}") from error
+
+
+def _hint(reference: str) -> str:
+    """The ready-made filter, where a reference lacks the package; else the name in its module that is spelt nearly so."""
+    module, _, name = reference.partition(":")
+    if module.isidentifier() and find_spec(f"{_READY_MADE}.{module}") is not None:
+        return f"; the ready-made filters are named as '{_READY_MADE}.{module}:{name}'"
+    found = sys.modules.get(module)
+    return did_you_mean(name, [] if found is None else [known for known in vars(found) if not known.startswith("_")])
 
 
 def referenced(value: Any) -> "Filter | str":

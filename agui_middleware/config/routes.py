@@ -1,5 +1,6 @@
 """What an operator configures for one path."""
 
+import re
 from functools import cached_property
 from typing import ClassVar, Final
 
@@ -17,6 +18,10 @@ from agui_middleware.config.fields import (
     Visibility,
 )
 from agui_middleware.config.path_table import takes_any_depth
+
+_PARAMETER: Final = re.compile(r"{\w+(:\w+)?}")
+# Braces that are no parameter, and what Flask, Express and shells write: taken literally, the route would take no request.
+_OTHER_SYNTAX: Final = re.compile(r"[{}]|/<[^/]*>|/:\w|/\*+(/|$)")
 
 
 class Route(ExplainedModel, BaseModel):
@@ -64,6 +69,8 @@ class Route(ExplainedModel, BaseModel):
     def _compiles(cls, path: str) -> str:
         if not path.startswith("/"):
             raise ValueError("a path starts with '/'")
+        if _OTHER_SYNTAX.search(_PARAMETER.sub("", path)):
+            raise ValueError("a path has '{name}' for one segment, and '{name:path}' for all that follow")
         takes_any_depth(path)  # compiles it
         return path
 

@@ -44,8 +44,8 @@ class Settings(ExplainedModel, BaseSettings):
       no proxy on the way closes the stream as idle. 0: never.
     - `interrupts`: how a client is asked where a run pauses for an answer, and how it answers. `auto`: clients that read
       outcomes as the agent does; releases before 0.0.54 by CUSTOM events `on_interrupt`, which they answer by
-      `forwardedProps.command.resume`. `custom`: all clients that way, for CopilotKit up to 1.60. `outcome`: for an agent
-      that speaks only the older dialect, clients that read outcomes get one, and answer by `resume`.
+      `forwardedProps.command.resume`. `custom`: all clients that way, for CopilotKit before 1.61.2. `outcome`: for an
+      agent that speaks only the older dialect, clients that read outcomes get one, and answer by `resume`.
     - `history`: the URL of the store for what clients could not be given, so that the agent gets it back with the next
       run: `memory://`, `sqlite:///path/to/file`, `redis://host:6379/0`, `valkey://host`; `rediss` and `valkeys` for TLS.
       Without one nothing is kept. The last four need `pip install 'agui-middleware[history]'`.
@@ -84,7 +84,7 @@ class Settings(ExplainedModel, BaseSettings):
     if not TYPE_CHECKING:  # pragma: no branch  # to type checkers the fields are the parameters
 
         def __init__(self, **values: Any) -> None:
-            refuse_unknown_names(type(self).model_fields)
+            refuse_unknown_names(type(self).model_fields, Route.model_fields)
             try:
                 super().__init__(**values)
             except SettingsError as error:
@@ -94,6 +94,11 @@ class Settings(ExplainedModel, BaseSettings):
                 variables = {field: variable(field) for field in type(self).model_fields if is_set(field)}
                 given = {name: where for name, where in variables.items() if name not in values}
                 raise with_origins(error, given) from None
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        in_a_route = f"; it is a field of a route, as in routes = [{{ {name} = ... }}]"
+        return in_a_route if name in Route.model_fields else super()._hint(name)
 
     @classmethod
     def load(cls, file: str | Path | None = None) -> Self:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from agui_middleware.downgrades.result_order import results_behind_calls
-from agui_middleware.protocol.event import JsonObject, as_id
+from agui_middleware.protocol.event import UNSET, JsonObject, as_id
 from agui_middleware.protocol.json_object import UNDECODABLE
 from agui_middleware.protocol.messages import calls_of
 from agui_middleware.protocol.posted import MessageHead, Posted, as_message
@@ -44,34 +44,63 @@ def join_calls(posted: Posted) -> Posted:
 def _joined(posted: Posted, *, texts: bool) -> Posted:
     if len({head.id for head, _ in posted.messages}) == len(posted.messages):
         return posted
-    after: dict[int, tuple[MessageHead, Raw]] = dict(enumerate(posted.messages))
     first: dict[str, int] = {}
+    wholes: dict[int, _Whole] = {}
+    pieces: set[int] = set()
     for place, (head, raw) in enumerate(posted.messages):
         earlier = place if head.id is None else first.setdefault(head.id, place)
         if earlier != place and head.role in _STARTED:
-            known = JsonObject.of(bytes(after[earlier][1]))
-            whole = _whole(known, JsonObject.of(bytes(raw)), texts)
-            if whole is not None:
-                after[earlier] = after[earlier] if whole is known else as_message(whole)
-                del after[place]
-    return posted if len(after) == len(posted.messages) else posted.with_messages(after.values())
+            if earlier not in wholes:
+                wholes[earlier] = _Whole(posted.messages[earlier])
+            if wholes[earlier].takes(JsonObject.of(bytes(raw)), texts):
+                pieces.add(place)
+    if not pieces:
+        return posted
+    kept = ((place, message) for place, message in enumerate(posted.messages) if place not in pieces)
+    return posted.with_messages(wholes[place].message() if place in wholes else message for place, message in kept)
 
 
-def _whole(first: JsonObject, piece: JsonObject, texts: bool) -> JsonObject | None:
-    """The two as one message. `None` where the second is a message of its own, such as what a user has typed."""
-    text, calls = _content(piece), piece.get_list("toolCalls") or []
-    role, known = piece.get("role"), _content(first)
-    if not isinstance(text, str) or not (texts or text == ""):
-        return None
-    if (role != "assistant" and text) or (calls and first.get("role") != "assistant"):
-        return None
-    if text and not isinstance(known, str):
-        return None
-    changes: dict[str, Any] = {"content": known + text} if text else {}
-    if calls:
-        changes["toolCalls"] = [*(first.get_list("toolCalls") or ()), *calls]
-    added = {name: value for name, value in piece.members().items() if name not in first and name != "content"}
-    return first.replace(**{**added, **changes}) if added or changes else first
+class _Whole:
+    """A message that is put together: joined once, and not at each of its pieces."""
+
+    def __init__(self, message: tuple[MessageHead, Raw]) -> None:
+        self._before = message
+        self._first = JsonObject.of(bytes(message[1]))
+        content, self._role = _content(self._first), self._first.get("role", UNSET)
+        self._texts: list[str] | None = [content] if isinstance(content, str) else None
+        self._calls = list(self._first.get_list("toolCalls") or ())
+        self._changes: dict[str, Any] = {}
+
+    def takes(self, piece: JsonObject, texts: bool) -> bool:
+        """Add a piece; `False` where it is a message of its own, such as what a user has typed."""
+        text, calls = _content(piece), piece.get_list("toolCalls") or []
+        role = piece.get("role", UNSET)
+        if not isinstance(text, str) or not (texts or text == ""):
+            return False
+        if (role != "assistant" and text) or (calls and self._role != "assistant"):
+            return False
+        if text and self._texts is None:
+            return False
+        for name, value in piece.members().items():
+            if name not in self._first and name != "content":
+                self._changes.setdefault(name, value)
+        self._role = role if self._role is UNSET else self._role
+        if text and self._texts is not None:
+            self._texts.append(text)
+            self._changes["content"] = self._texts
+        if calls:
+            self._calls += calls
+            self._changes["toolCalls"] = self._calls
+        return True
+
+    def message(self) -> tuple[MessageHead, Raw]:
+        """The message with all its pieces; the very same pair where they add nothing."""
+        if not self._changes:
+            return self._before
+        changes = dict(self._changes)
+        if "content" in changes:
+            changes["content"] = "".join(self._texts or ())
+        return as_message(self._first.replace(**changes))
 
 
 def _content(message: JsonObject) -> Any:
@@ -82,23 +111,21 @@ def _content(message: JsonObject) -> Any:
 def _with_whole_calls(posted: Posted) -> Posted:
     messages = [(head, raw, _calls(head, raw)) for head, raw in posted.messages]
     results = Counter(head.toolCallId for head, _ in posted.messages if head.role == "tool")
-    first: dict[str, tuple[int, int]] = {}
-    kept: list[list[JsonObject]] = []
+    checks = _Checks(16 * sum(len(bytes(raw)) for _, raw, calls in messages if calls))
+    first: dict[str, tuple[int, _WholeCall]] = {}
+    kept: list[list[_WholeCall]] = []
     changed = set()
     for place, (_, _, calls) in enumerate(messages):
         kept.append([])
         for call in calls:
-            id = as_id(call.get("id"))
-            holder, index = (place, len(kept[place])) if id is None else first.setdefault(id, (place, len(kept[place])))
-            known = kept[holder][index] if (holder, index) != (place, len(kept[place])) else None
-            whole = None if known is None else _continued(known, call, results[id] > 1)
-            if whole is None:
-                kept[place].append(call)
+            id, whole = as_id(call.get("id")), _WholeCall(call, checks)
+            holder, known = (place, whole) if id is None else first.setdefault(id, (place, whole))
+            if known is whole or not known.takes(call, results[id] > 1):
+                kept[place].append(whole)
             else:
-                kept[holder][index] = whole
                 changed |= {holder, place}
     after = (
-        (head, raw) if place not in changed else _with_calls(raw, kept[place])
+        (head, raw) if place not in changed else _with_calls(raw, [call.json() for call in kept[place]])
         for place, (head, raw, _) in enumerate(messages)
     )
     return posted.with_messages([message for message in after if message is not None]) if changed else posted
@@ -108,26 +135,63 @@ def _calls(head: MessageHead, raw: Raw) -> list[JsonObject]:
     return list(calls_of(JsonObject.of(bytes(raw)))) if head.toolCalls else []
 
 
-def _continued(first: JsonObject, piece: JsonObject, several_results: bool) -> JsonObject | None:
-    """The two as one call, with the name of the second; `None` where the second is a call of its own."""
-    function, more = first.get_object("function"), piece.get_object("function")
-    if function is None or more is None:
-        return None
-    arguments, added = function.get("arguments"), more.get("arguments")
-    if not isinstance(arguments, str) or not isinstance(added, str):
-        return None
-    if _is_complete(arguments) and _is_complete(added):
-        copied = arguments == added and function.get("name") == more.get("name")
-        return first if copied and not several_results else None
-    return first.replace(function=function.replace(name=more.get("name"), arguments=arguments + added))
+class _Checks:
+    """Looks whether arguments are complete, at so many bytes in all: each piece could be one for which to look again."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def is_complete(self, arguments: str) -> bool:
+        """Whether arguments are JSON; `False` where nobody looks any more."""
+        self._left -= len(arguments)
+        if self._left < 0:
+            return False
+        try:
+            _is_json(arguments)
+        except UNDECODABLE:
+            return False
+        return True
 
 
-def _is_complete(arguments: str) -> bool:
-    try:
-        _is_json(arguments)
-    except UNDECODABLE:
-        return False
-    return True
+class _WholeCall:
+    """A call that is put together: joined once, and not at each of its pieces."""
+
+    def __init__(self, first: JsonObject, checks: _Checks) -> None:
+        self._first = first
+        self._checks = checks
+        self._function: JsonObject | None = None
+        self._name: Any = None
+        self._arguments: list[str] = []
+
+    def takes(self, piece: JsonObject, several_results: bool) -> bool:
+        """Add a piece, whose name counts; `False` where it is a call of its own."""
+        function, more = self._function or self._first.get_object("function"), piece.get_object("function")
+        if function is None or more is None:
+            return False
+        begun, added = function.get("arguments"), more.get("arguments")
+        if not isinstance(begun, str) or not isinstance(added, str):
+            return False
+        if self._checks.is_complete(added) and self._checks.is_complete(known := self._joined(begun)):
+            name = function.get("name") if self._function is None else self._name
+            return known == added and name == more.get("name") and not several_results
+        if self._function is None:
+            self._function, self._arguments = function, [begun]
+        self._arguments.append(added)
+        self._name = more.get("name")
+        return True
+
+    def json(self) -> JsonObject:
+        """The call with all its pieces; the very same object where they add nothing."""
+        if self._function is None:
+            return self._first
+        function = self._function.replace(name=self._name, arguments=self._joined(""))
+        return self._first.replace(function=function)
+
+    def _joined(self, begun: str) -> str:
+        if self._function is None:
+            return begun
+        self._arguments = ["".join(self._arguments)]
+        return self._arguments[0]
 
 
 def _with_calls(raw: Raw, calls: list[JsonObject]) -> tuple[MessageHead, Raw] | None:

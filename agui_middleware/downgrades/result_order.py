@@ -4,6 +4,8 @@
 before 0.0.55 appends it, so that texts of other agents may stand between the two; providers of models refuse that.
 """
 
+from bisect import bisect_left
+
 from agui_middleware.protocol.posted import Messages, Posted
 
 
@@ -13,12 +15,16 @@ def results_behind_calls(posted: Posted) -> Posted:
     Where several messages hold a call of that id, the result belongs to the last one before it.
     """
     messages = posted.messages
-    moved = _misplaced(messages)
+    strays = _strays(messages)
+    if not strays:
+        return posted
+    ends = _ends_of_results(messages)
+    moved = _misplaced(messages, strays, ends)
     if not moved:
         return posted
     behind: dict[int, Messages] = {}
     for place, holder in moved.items():
-        behind.setdefault(_end_of_results(messages, holder), []).append(messages[place])
+        behind.setdefault(ends[holder], []).append(messages[place])
     after: Messages = []
     for place, message in enumerate(messages):
         if place not in moved:
@@ -27,11 +33,8 @@ def results_behind_calls(posted: Posted) -> Posted:
     return posted.with_messages(after)
 
 
-def _misplaced(messages: Messages) -> dict[int, int]:
+def _misplaced(messages: Messages, strays: list[int], ends: list[int]) -> dict[int, int]:
     """The places of the results that do not follow their calls, and those of the messages that hold these."""
-    strays = _strays(messages)
-    if not strays:
-        return {}
     holders: dict[str, list[int]] = {}
     for place, (head, _) in enumerate(messages):
         if head.toolCalls:
@@ -41,8 +44,8 @@ def _misplaced(messages: Messages) -> dict[int, int]:
     for place in strays:
         held_in = holders.get(messages[place][0].toolCallId or "")
         if held_in:
-            holder = max((other for other in held_in if other < place), default=held_in[0])
-            if not holder < place <= _end_of_results(messages, holder):
+            holder = held_in[max(bisect_left(held_in, place) - 1, 0)]
+            if not holder < place <= ends[holder]:
                 moved[place] = holder
     return moved
 
@@ -58,9 +61,10 @@ def _strays(messages: Messages) -> list[int]:
     return strays
 
 
-def _end_of_results(messages: Messages, holder: int) -> int:
-    """The place of the last of the tool messages that follow a message; its own where none does."""
-    end = holder
-    while end + 1 < len(messages) and messages[end + 1][0].role == "tool":
-        end += 1
-    return end
+def _ends_of_results(messages: Messages) -> list[int]:
+    """For each place the last of the tool messages that follow it; the place itself where none does."""
+    ends = list(range(len(messages)))
+    for place in range(len(messages) - 2, -1, -1):
+        if messages[place + 1][0].role == "tool":
+            ends[place] = ends[place + 1]
+    return ends

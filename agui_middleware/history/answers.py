@@ -39,7 +39,8 @@ def as_resume(posted: Posted, known: Sequence[OpenInterrupt], now: datetime) -> 
     named, open = _asked(command.get("interruptEvent"), known)
     if named is None:
         return Answered(posted, unaddressed=True)
-    resume = [_entry(each, _answer_to(each, named, answer, open), now) for each in open]
+    answers = _answers(named, answer, open)
+    resume = [_entry(each, answers.get(each.id), now) for each in open]
     command = command.without("resume")
     props = props.replace(command=command) if len(command) else props.without("command")
     return Answered(posted.with_members(resume=resume, forwardedProps=props))
@@ -90,14 +91,14 @@ def _unlike(own: OpenInterrupt, others: Sequence[OpenInterrupt]) -> list[OpenInt
     return list({each.id: each for each in others if each.id != own.id}.values())
 
 
-def _answer_to(each: OpenInterrupt, named: OpenInterrupt, answer: Any, open: Sequence[OpenInterrupt]) -> Any:
-    """The payload for one of the open interrupts; `None`: it was not answered.
+def _answers(named: OpenInterrupt, answer: Any, open: Sequence[OpenInterrupt]) -> dict[str, Any]:
+    """The payloads by interrupt. One that is absent or `None` was not answered.
 
     An object whose names are ids of open interrupts has an answer for each: LangGraph's own form for several.
     """
     if isinstance(answer, dict) and answer and answer.keys() <= {other.id for other in open}:
-        return answer.get(each.id)
-    return answer if each.id == named.id else None
+        return answer
+    return {named.id: answer}
 
 
 def _entry(interrupt: OpenInterrupt, payload: Any, now: datetime) -> dict[str, Any]:

@@ -59,10 +59,11 @@ class Beginnings:
         """The digest of all that is left out, and of what stands before that."""
         return self._folded(mark).digest()
 
-    def fold(self) -> None:
-        """Digest all tokens, and forget them."""
+    def fold(self) -> int:
+        """Digest all tokens, and forget them; returns how many marks were looked at."""
         for mark in self._texts:
             self._folded(mark)
+        return len(self._texts)
 
     def _folded(self, mark: str) -> blake2b:
         digest, tokens = self._texts[mark]

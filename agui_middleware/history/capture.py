@@ -9,8 +9,10 @@ from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
 from agui_middleware.history.record import Kept, keys_of, next_stamp
 from agui_middleware.history.texts import SharedTexts
+from agui_middleware.protocol.budget import Budget
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
+from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.event_kind import CALL, THINKING, THINKING_SPAN
 from agui_middleware.protocol.event_types import TOKENS, types_about
@@ -32,7 +34,8 @@ class Capture:
     - `posted`: what the client has posted, upgraded, before it was restored.
     - `kept`: the record by which it was restored, if there was one.
     - `client`: the release, or the SDK, that reads the response. `None`: one that reads everything.
-    - `limit`: how many bytes a record may have. Where more would have to be held, `finish` returns `None`.
+    - `limit`: how many bytes may be held until the response ends. Where more would have to be, nothing is kept: `finish`
+      returns `None`.
 
     Neither method raises for what the wire brings. A token that passes as the very same event, or without its tag alone,
     costs a few comparisons, and all of these together 64 KiB at most.
@@ -44,15 +47,14 @@ class Capture:
         "_calls",
         "_canonical",
         "_client",
-        "_gave_up",
         "_given",
         "_has_thought",
         "_kept",
-        "_limit",
         "_posted",
         "_read",
         "_stamps",
         "_texts",
+        "has_given_up",
     )
 
     def __init__(
@@ -62,14 +64,14 @@ class Capture:
         self._posted = posted
         self._kept = kept
         self._client = client
-        self._limit = limit
+        self.has_given_up: bool = False
+        """More would have to be held than may be: nothing is kept."""
         self._read = [chain.stamp for chain in kept.chains] if kept is not None else []
         self._stamps = [next_stamp(self._read)]
-        self._gave_up = False
         self._has_thought = False  # THINKING_* name no message, and each client makes one up
-        self._canonical = Conversation(given.messages)
-        reading = reading_of(client)
-        self._base = Conversation(posted.messages, reading)
+        budget, reading = Budget(limit), reading_of(client)
+        self._canonical = Conversation(given.messages, budget=budget)
+        self._base = Conversation(posted.messages, reading, budget)
         keeps = not differences_of(client) & _LOSES_REASONING
         self._beginnings = Beginnings()
         sides, restated = (self._canonical, self._base, self._beginnings), reading.snapshots
@@ -78,10 +80,15 @@ class Capture:
 
     def agent_sent(self, event: Event) -> None:
         """An event of the agent's, in the order in which it has sent them."""
+        if not self.has_given_up:
+            try:
+                self._agent_sent(event)
+            except EventTooLarge:
+                self._give_up()
+
+    def _agent_sent(self, event: Event) -> None:
         head = event.head
         type = head.type
-        if self._gave_up:
-            return
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
@@ -95,7 +102,6 @@ class Capture:
             self._calls.flush()
         elif type in _THINKING:
             self._has_thought = True
-        self._gave_up = self._is_too_large()
         if type in ID_OF:
             self._agent_sent_chunk(event)
         else:
@@ -103,10 +109,15 @@ class Capture:
 
     def client_got(self, event: Event) -> None:
         """An event that the client is sent, in order."""
+        if not self.has_given_up:
+            try:
+                self._client_got(event)
+            except EventTooLarge:
+                self._give_up()
+
+    def _client_got(self, event: Event) -> None:
         head = event.head
         type = head.type
-        if self._gave_up:
-            return
         if type in TOKENS:
             is_call = type in _OF_CALLS
             id = head.toolCallId if is_call else head.messageId
@@ -140,17 +151,20 @@ class Capture:
 
         It may be asked before the end, and again: what it returns later has the say of what it has returned before.
         """
-        self._texts.flush()
-        self._calls.flush()
-        if self._gave_up or self._is_too_large():
+        if self.has_given_up:
             return None
         try:
+            self._texts.flush()
+            self._calls.flush()
             ours, theirs = self._canonical.messages(), self._base.messages()
             if self._has_thought:
                 said = {head.id for head, _ in ours}
                 theirs = [each for each in theirs if each[0].role != "reasoning" or each[0].id in said]
             kept = kept_of(ours, theirs, self._given, self._posted, self._client, self._kept, self._beginnings)
         except MalformedEvent:
+            return None
+        except EventTooLarge:
+            self._give_up()
             return None
         self._stamp(kept)
         return None if kept.is_empty else kept
@@ -163,9 +177,11 @@ class Capture:
             chain.question = keys_of(heads)[-1] if asked else ""
         self._stamps = [*self._stamps[-_MAX_STAMPS:], stamp + 1]
 
-    def _is_too_large(self) -> bool:
-        held = self._canonical.text_size + self._base.text_size + self._texts.size + self._calls.size
-        return held > 4 * self._limit
+    def _give_up(self) -> None:
+        self.has_given_up = True
+        self._canonical = self._base = Conversation()
+        self._texts.forget()
+        self._calls.forget()
 
     def _agent_sent_chunk(self, chunk: Event) -> None:
         try:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from agui_middleware.history.beginnings import END, START, Beginnings
+from agui_middleware.protocol.budget import OVERHEAD
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
@@ -18,6 +19,9 @@ from agui_middleware.protocol.event import UNSET, Event, MalformedEvent
 _TAG: Final = b',"subagentRunId":"'
 _SPACED_TAG: Final = b', "subagentRunId": "'
 _MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not digested yet, see `Beginnings`
+_EACH: Final = 64  # as many more for each mark: all are looked at then
+_MARK: Final = 4 * OVERHEAD
+"""What a mark counts, with its digest."""
 
 
 class SharedTexts:
@@ -41,7 +45,6 @@ class SharedTexts:
         "_restated",
         "_shared",
         "_waiting",
-        "size",
     )
 
     def __init__(
@@ -66,8 +69,6 @@ class SharedTexts:
         self._shared: dict[str, list[bytes]] = {}
         self._last: Event | None = None
         self._last_id = ""
-        self.size: int = 0
-        """How many bytes of tokens wait."""
 
     def agent_sent(self, token: Event, id: str) -> None:
         """A token of the agent, for the entity `id`."""
@@ -111,6 +112,13 @@ class SharedTexts:
         for id in list(self._waiting):
             self._diverge(id)
 
+    def forget(self) -> None:
+        """Let go of everything: nobody asks any more."""
+        self._canonical = self._base = Conversation()
+        self._waiting.clear()
+        self._shared.clear()
+        self._last = None
+
     def _passes(self, token: Event, sent: Event, id: str) -> bool:
         """Whether a token is the one that was sent just now, and nothing of its entity waits in front of it."""
         if not (sent is token or _is_untagged(token, sent)) or id in self._waiting:
@@ -121,16 +129,15 @@ class SharedTexts:
         tokens.append(token)
         self._left += len(token)
         if self._left > _MAX_LEFT:
-            self._left = 0
-            self._beginnings.fold()
+            self._left = -_EACH * self._beginnings.fold()
 
     def _wait(self) -> None:
         token, id = self._last, self._last_id
         assert token is not None  # asked by the callers
         self._last = None
         if self._can_share(token, id):
+            self._canonical.budget.hold(_size(token))
             self._waiting.setdefault(id, deque()).append(token)
-            self.size += len(token.raw)
         else:
             self._diverge(id)
             self._keep(self._canonical, token, id)
@@ -140,12 +147,12 @@ class SharedTexts:
         waiting = self._waiting.get(id)
         if waiting:
             while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
-                self.size -= len(waiting[0].raw)
+                self._release(waiting[0])
                 self._keep(self._canonical, waiting.popleft(), id)
             first = waiting[0]
             mark = self._mark(id) if first is token or _delta(first) == _delta(token) else None
             if mark is not None:
-                self.size -= len(waiting.popleft().raw)
+                self._release(waiting.popleft())
                 self._leave_out(first.raw, tokens := self._beginnings.tokens(mark))
                 if not waiting:
                     del self._waiting[id]
@@ -153,6 +160,9 @@ class SharedTexts:
                 return
             self._diverge(id)
         self._keep(self._base, token, id)
+
+    def _release(self, token: Event) -> None:
+        self._canonical.budget.release(_size(token))
 
     def _keep(self, side: Conversation, token: Event, id: str) -> None:
         if token.head.type in ID_OF:  # all but its delta has been applied
@@ -167,7 +177,7 @@ class SharedTexts:
         if waiting is None:
             return
         for token in waiting:
-            self.size -= len(token.raw)
+            self._release(token)
             self._keep(self._canonical, token, id)
         ours = self._target(self._canonical, id)
         if ours is not None and any(_delta(token) for token in waiting):
@@ -181,14 +191,18 @@ class SharedTexts:
         ours, theirs = self._target(self._canonical, id), self._target(self._base, id)
         if ours is None or theirs is None or ours.marker != theirs.marker:
             return None
-        return (ours, theirs) if ours.marker is not None or ours.so_far() == theirs.so_far() else None
+        if ours.marker is None and ours.so_far() != theirs.so_far():
+            ours.marker = (None,)  # compared once, and not at each token of a long text
+            return None
+        return ours, theirs
 
     def _can_share(self, token: Event, id: str) -> bool:
-        both = self._both(id) if self._restated else None
-        if both is None or token.may_contain(b'"metadata"'):
+        if not self._restated or token.may_contain(b'"metadata"'):
             return False
-        ours = both[0]
-        return self._reasoning or not isinstance(ours, Entry) or ours.role != "reasoning"
+        ours = self._target(self._canonical, id)
+        if isinstance(ours, Entry) and ours.role == "reasoning" and not self._reasoning:
+            return False
+        return self._both(id) is not None
 
     def _mark(self, id: str) -> str | None:
         """Have a mark stand in both conversations for what is left out; returns it, or `None` where that cannot be."""
@@ -196,6 +210,7 @@ class SharedTexts:
         if both is None:
             return None
         if both[0].marker is None:
+            self._canonical.budget.hold(_MARK)
             mark = self._beginnings.new(both[1].so_far())
             for target in both:
                 target.marker = mark
@@ -220,6 +235,10 @@ def cut(canonical: str, base: str) -> Cut | None:
     (our_mark, _, our_tail), (their_mark, _, their_tail) = ours[2].partition(END), theirs[2].partition(END)
     comparable = ours[1] and theirs[1] and our_mark == their_mark
     return Cut(our_tail, their_tail, f"{START}{our_mark}{END}") if comparable else None
+
+
+def _size(token: Event) -> int:
+    return OVERHEAD + len(token.raw)
 
 
 def _delta(token: Event) -> str | None:

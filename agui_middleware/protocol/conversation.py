@@ -4,7 +4,8 @@ The rules are those of the specification and of @ag-ui/client 1.0.0 (`apply/defa
 its id, whatever its role; a result goes behind the message with its call; a snapshot keeps the places of known messages.
 What the client only warns about, such as text for an unknown message, changes nothing here, and malformed events do not
 either. Activities are known by id and type alone, since no client posts them. Work per event is constant, but for
-MESSAGES_SNAPSHOT and RUN_STARTED, which cost as much as they bring.
+MESSAGES_SNAPSHOT and RUN_STARTED, which cost as much as they bring, and each message that a snapshot leaves in place, which
+counts against the budget.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,12 +13,17 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
+from agui_middleware.protocol.budget import OVERHEAD, Budget
 from agui_middleware.protocol.chunk_lanes import CLOSES_SOME, ID_OF, Lanes
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import UNSET, Event, as_id
 from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.posted import MessageHead, Messages, messages_in
 
+_OBJECT: Final = 4 * OVERHEAD
+"""What a message or call of the stream's counts beside its strings."""
+_LEFT_IN_PLACE: Final = OVERHEAD // 4
+"""What a message counts that a snapshot leaves in place and does not bring: nothing else bounds how often that happens."""
 _ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "reasoning", "activity"})
 
 
@@ -58,19 +64,25 @@ AS_1_0_0: Final = Reading()
 class Conversation:
     """Feed it events with `take`; `messages()` are what the client holds.
 
-    `messages`: those that it held when the run began. Those that no event changes stay the very same pairs.
+    - `messages`: those that it held when the run began. Those that no event changes stay the very same pairs.
+    - `budget`: for all that events bring. Every method that takes some raises `EventTooLarge` where it exceeds the budget.
     """
 
-    def __init__(self, messages: Iterable[tuple[MessageHead, Raw]] = (), reading: Reading = AS_1_0_0) -> None:
+    def __init__(
+        self,
+        messages: Iterable[tuple[MessageHead, Raw]] = (),
+        reading: Reading = AS_1_0_0,
+        budget: Budget | None = None,
+    ) -> None:
         self.reading: Reading = reading
-        self.text_size: int = 0
-        """How many characters of streamed text are held."""
-        self.lanes: Lanes = Lanes()
+        self.budget: Budget = budget or Budget()
+        self.lanes: Lanes = Lanes(self.budget)
+        self._restated = 0  # what the messages of the last snapshot count
         self._calls: dict[str, tuple[Entry, Call | None]] = {}  # the second is read when somebody asks for it
         self._restate([Entry(head, raw) for head, raw in messages])
 
     def take(self, event: Event) -> None:
-        """Apply one event. It never raises for what the wire brings."""
+        """Apply one event. It raises nothing else for what the wire brings."""
         type = event.head.type
         try:
             if type in ID_OF:
@@ -126,15 +138,16 @@ class Conversation:
             return None
         holder, call = found
         if call is None:
-            call = holder.find_call(id)
-            self._calls[id] = holder, call
-        return call
+            for each in holder.calls():  # all at once: to look for each in a message of many would be quadratic
+                if self._calls.get(each.id) == (holder, None):
+                    self._calls[each.id] = holder, each
+        return self._calls[id][1]
 
     def append(self, id: str, to_call: bool, delta: str) -> None:
         """Append to the text of a message, or to the arguments of a call. An empty delta too makes a message's text."""
         target = self.call(id) if to_call else self.find(id)
         if target is not None and target.append(delta):
-            self.text_size += len(delta)
+            self.budget.hold(len(delta))
 
     def take_content(self, event: Event, id: str, to_call: bool) -> None:
         """Apply a CONTENT or ARGS event to the entity that it is about, or an END; the lanes of chunks do not change."""
@@ -174,9 +187,11 @@ class Conversation:
         call, name = self.call(id), event.get("toolCallName")
         if call is None:
             holder = self._holder(id, event)
+            self.budget.hold(_OBJECT + len(id))
             call = holder.add_call(id)
             self._calls[id] = holder, call
         if isinstance(name, str):
+            self.budget.hold(len(name))
             call.name = name
         self._merge_metadata(call, event)
 
@@ -194,9 +209,14 @@ class Conversation:
         tag = UNSET if event is None else event.head.subagentRunId
         if isinstance(tag, str) and "subagentRunId" not in self.reading.strips:
             members["subagentRunId"] = tag
-        entry = Entry.new(members)
+        entry = self._new(members)
         self._insert(entry, self._last)
         return entry
+
+    def _new(self, members: dict[str, Any]) -> Entry:
+        sizes = (len(bytes(value) if type(value) is Raw else str(value)) for value in members.values())
+        self.budget.hold(_OBJECT + sum(sizes))
+        return Entry.new(members)
 
     def _content(self, event: Event) -> None:
         head = event.head
@@ -211,10 +231,11 @@ class Conversation:
         content = event.members().get("content", UNSET)
         if id is None or call is None or content is UNSET or "tool" not in self.reading.roles:
             return
-        members: dict[str, Any] = {"id": id, "role": "tool", "toolCallId": call, "content": content}
+        own = content.copy() if type(content) is Raw else content  # the event may be far larger
+        members: dict[str, Any] = {"id": id, "role": "tool", "toolCallId": call, "content": own}
         if isinstance(head.subagentRunId, str) and "subagentRunId" not in self.reading.strips:
             members["subagentRunId"] = head.subagentRunId
-        entry = Entry.new(members)
+        entry = self._new(members)
         self._merge_metadata(entry, event)
         holder, _ = self._calls.get(call, (None, None))
         stands_last = self.reading.results_last or holder is None or holder.role != "assistant"
@@ -226,6 +247,7 @@ class Conversation:
             return
         target = self.call(id) if event.get("subtype") == "tool-call" else self.find(id)
         if target is not None:
+            self.budget.hold(len(value))
             target.set("encryptedValue", value)
 
     def _activity(self, event: Event) -> None:
@@ -242,7 +264,8 @@ class Conversation:
         echo = event.get_object("input") if self.reading.echo else None
         for head, raw in () if echo is None else messages_in(echo):
             if head.role in self.reading.roles and self.find(head.id) is None:
-                self._insert(Entry(head, raw), self._last)
+                self.budget.hold(_OBJECT + len(bytes(raw)))
+                self._insert(Entry(head, raw.copy()), self._last)
 
     def _snapshot(self, event: Event) -> None:
         if not self.reading.snapshots:
@@ -251,6 +274,12 @@ class Conversation:
             return
         roles = self.reading.roles
         snapshot = [Entry(head, raw) for head, raw in messages_in(event) if head.role in roles and head.id is not None]
+        self.budget.release(self._restated)
+        self._restated = 0
+        self.budget.hold(_OBJECT * len(snapshot))
+        self._restated = _OBJECT * len(snapshot)
+        for entry in snapshot:
+            entry.borrowed = True
         self._restate(snapshot if self.reading.replaces else self._reconciled(snapshot, event))
 
     # The list
@@ -263,9 +292,14 @@ class Conversation:
         for entry in self:
             copy = None if self._keeps(entry) else copies.get(entry.id)
             if copy is not None and entry.id in known:
+                self.budget.hold(_LEFT_IN_PLACE)
                 copy = Entry(*copy.message())  # two messages of one id: each becomes the snapshot's
-            if copy is not None or preserves(entry):
-                kept.append(entry if copy is None else copy)
+            if copy is None and preserves(entry):
+                self.budget.hold(_LEFT_IN_PLACE + entry.detach())
+                kept.append(entry)
+                known.add(entry.id)
+            elif copy is not None:
+                kept.append(copy)
                 known.add(entry.id)
         return kept + [entry for entry in snapshot if entry.id not in known]
 
@@ -311,8 +345,8 @@ class Conversation:
             return
         added = event.get_object("metadata")
         if added is not None:
-            before = target.get("metadata")
-            target.set("metadata", {**(before if isinstance(before, dict) else {}), **added.members()})
+            self.budget.hold(len(added.raw))
+            target.merge_metadata({n: v.copy() if type(v) is Raw else v for n, v in added.members().items()})
 
 
 def delta_of(event: Event) -> str | None:

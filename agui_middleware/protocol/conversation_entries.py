@@ -1,6 +1,6 @@
 """The messages and tool calls of a conversation while a stream changes them; untouched ones keep their bytes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from msgspec import Raw
@@ -46,6 +46,10 @@ class Call:
         """Set a member other than `function`."""
         self._changes[name] = value
 
+    def merge_metadata(self, added: Mapping[str, Any]) -> None:
+        """Put names into its metadata."""
+        _merge_metadata(self._changes, self.get("metadata"), added)
+
     def json(self) -> JsonObject:
         """The call as it stands in its message."""
         function: dict[str, Any] = {} if self.name is None else {"name": self.name}
@@ -74,6 +78,7 @@ class Entry:
         "_last_result",
         "_raw",
         "_source",
+        "borrowed",
         "id",
         "marker",
         "next",
@@ -88,12 +93,14 @@ class Entry:
         self.next: Entry | None = None
         self.marker: object = None
         """As `Call.marker`, for its text."""
+        self.borrowed: bool = False
+        """Whether it keeps the bytes of the whole event that brought it."""
         self._head = head
         self._raw: Raw | None = raw
         self._source: JsonObject | None = None
         self._calls: list[Any] | None = None
         self._changes: dict[str, Any] = {}
-        self._last_result: Entry = self
+        self._last_result: Entry | None = None  # not itself, which would wait for the garbage collector
 
     @classmethod
     def new(cls, members: dict[str, Any]) -> Self:
@@ -134,13 +141,27 @@ class Entry:
         if self.role != "activity":
             self._changes[name] = value
 
+    def merge_metadata(self, added: Mapping[str, Any]) -> None:
+        """Put names into its metadata; not into an activity's."""
+        if self.role != "activity":
+            _merge_metadata(self._changes, self.get("metadata"), added)
+
+    def detach(self) -> int:
+        """Copy what it keeps of the event that brought it, so that this can be freed; returns how many bytes."""
+        copied = self._raw if self.borrowed else None
+        self.borrowed = False
+        if copied is None:
+            return 0
+        self._raw = copied.copy()
+        return len(bytes(copied))
+
     def call_ids(self) -> Iterable[str]:
         """The ids of the calls that it came with."""
         return self._head.calls if self._head.toolCalls else ()
 
-    def find_call(self, id: str) -> Call | None:
-        """The first call of an id."""
-        return next((call for call in self._read_calls() if isinstance(call, Call) and call.id == id), None)
+    def calls(self) -> Iterable[Call]:
+        """Its calls that have ids."""
+        return (call for call in self._read_calls() if isinstance(call, Call))
 
     def add_call(self, id: str) -> Call:
         """Add a call."""
@@ -150,10 +171,10 @@ class Entry:
 
     def last_result(self) -> "Entry":
         """The last of the tool messages that follow it; itself where none does."""
-        entry = self._last_result
+        entry = self._last_result or self
         while entry.next is not None and entry.next.role == "tool":
             entry = entry.next
-        self._last_result = entry
+        self._last_result = entry if entry is not self else None
         return entry
 
     def message(self) -> tuple[MessageHead, Raw]:
@@ -186,3 +207,14 @@ class Entry:
 def _as_call(value: Any) -> Any:
     id = as_id(value.get("id")) if isinstance(value, JsonObject) else None
     return value if id is None else Call(id, value)
+
+
+def _merge_metadata(changes: dict[str, Any], before: Any, added: Mapping[str, Any]) -> None:
+    """In place from the second time on: a copy for each token would grow with the square of their number."""
+    if type(changes.get("metadata")) is not _Metadata:
+        changes["metadata"] = _Metadata(before if isinstance(before, dict) else {})
+    changes["metadata"].update(added)
+
+
+class _Metadata(dict[str, Any]):
+    """Metadata of this conversation's own."""

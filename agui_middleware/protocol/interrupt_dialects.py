@@ -18,6 +18,7 @@ ADDRESS: Final = "aguiInterrupt"
 """The member of an announcement's value that says whose it is. Clients that echo the value tell by it what they answer."""
 MAX_ADDRESSED: Final = 16
 """How many others an announcement names: each names all, which would grow with the square of their number."""
+_MAX_ADDRESS: Final = 4096  # characters of the others' names, which are repeated as often
 _MAX_VALUE: Final = 16 * 1024  # bytes
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder().decode
@@ -126,8 +127,11 @@ def call_of(value: Any) -> str | None:
 
 def _address(interrupt: JsonObject, others: Sequence[OpenInterrupt]) -> dict[str, Any]:
     own = _named(opened(interrupt))
+    if len(others) > MAX_ADDRESSED + 1:
+        return own
     rest = [_named(other) for other in others if other.id != own["id"]]
-    return {**own, "others": rest} if 0 < len(rest) <= MAX_ADDRESSED else own
+    is_short = sum(len(text) for other in rest for text in other.values()) <= _MAX_ADDRESS
+    return {**own, "others": rest} if rest and is_short else own
 
 
 def _named(interrupt: OpenInterrupt) -> dict[str, Any]:

@@ -66,7 +66,10 @@ def test_rewrite_takes_the_input_that_a_filter_looks_at(tmp_path: Path) -> None:
         (("rewrite", "--filter", "nowhere:x"), "No module named 'nowhere'"),
         (("rewrite", "--filter", "broken:x"), "importing 'broken:x' raised KeyError: 'HOME'"),
         (("rewrite", "--filter", "math:pi"), "'math:pi' is not callable"),
-        (("rewrite", "--filter", TOOLS), f"'{TOOLS}' does not take events and context"),
+        (
+            ("rewrite", "--filter", TOOLS),
+            f"'{TOOLS}' makes filters; name one that it has made, such as `mine = allow_",
+        ),
         (("explain", "0.0"), "'0.0' is neither"),
         (("rewrite", "--client", "ag_uy@0.2.0"), "nor an SDK and its version, such as ag_ui@0.2.0"),
         (("explain", "ag-ui-client@0.1.0"), "ag-ui-client@0.1.0 reads only UUIDs"),

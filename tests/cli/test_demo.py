@@ -60,6 +60,18 @@ def test_it_opens_none_where_none_is_wanted(ran: list[Any], monkeypatch: pytest.
     assert (result.exit_code, len(ran), opened) == (0, 1, [])
 
 
+def test_an_interrupt_ends_it_in_silence(ran: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """uvicorn raises what it was stopped by again, and click wrote "Aborted!"."""
+
+    def interrupted(self: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        sockets[0].close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uvicorn.Server, "run", interrupted)
+    result = demo()
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 class AtOnce:
     """A thread that does what it is for when it is started."""
 

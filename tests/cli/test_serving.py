@@ -100,7 +100,10 @@ async def test_proxy_serves_the_upstream_as_the_settings_say(folder: Path) -> No
         (("serve", "some_agent:app", "--config", "nowhere.toml"), "'nowhere.toml' does not exist"),
         (("proxy",), "Missing option '--upstream'"),
         (("proxy", "--upstream", "agent:3000"), "'agent:3000' is not of the form 'http://host:port/path'"),
-        (("proxy", "--upstream", "https://agent", "--ca-file", "some_agent.py"), "no certificate or crl found"),
+        (
+            ("proxy", "--upstream", "https://agent", "--ca-file", "some_agent.py"),
+            "some_agent.py has no certificate in PEM",
+        ),
         (("proxy", "--upstream", "http://agent", "--connect-timeout", "0"), "0.0 is not in the range x>0"),
     ],
 )
@@ -119,7 +122,7 @@ def test_wrong_words_say_what_is_allowed(folder: Path, words: tuple[str, ...], s
         ),
         (
             'default_client = "new"',
-            "or an SDK, such as 'ag_ui@0.2.0' (in wrong.toml); the value is 'new'",
+            "or an SDK with its version, such as 'ag_ui@0.2.0' (in wrong.toml); the value is 'new'",
         ),
         (
             "max_event_bytes = 0\nother = 1",

@@ -229,6 +229,28 @@ def test_a_misspelt_environment_variable_is_refused(name: str, read: Any, monkey
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("DEFAULT_CLIENTS", "; did you mean 'AGUI_MIDDLEWARE_DEFAULT_CLIENT'?"),
+        ("VISIBILITY", """; it is a field of a route, as in AGUI_MIDDLEWARE_ROUTES='[{"visibility": ...}]'"""),
+        ("XYZ", ", AGUI_MIDDLEWARE_UPSTREAM"),
+    ],
+)
+def test_a_misspelt_environment_variable_is_told_what_was_meant(
+    name: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"AGUI_MIDDLEWARE_{name}", "x")
+    with pytest.raises(ValueError, match=f"AGUI_MIDDLEWARE_{name} is unknown") as raised:
+        Settings()
+    assert str(raised.value).endswith(hint)
+
+
+@pytest.mark.parametrize("path", ["/agents/x:run", "/a{b}c", "/{rest:path}", "/a/*x", "/a<b>"])
+def test_a_path_may_have_what_only_looks_like_another_syntax(path: str) -> None:
+    assert Route(path=path).path == path
+
+
+@pytest.mark.parametrize(
     "name",
     ["HOST", "CONFIG", "SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT_8000_TCP", "PORT_8000_TCP_ADDR"],
 )
@@ -276,8 +298,8 @@ def test_releases_may_be_given_as_such() -> None:
             "default_client",
             "expected 'current', a release of @ag-ui/client,",
         ),
-        ({"headers": ["a b"]}, "headers.0", "should match pattern"),
-        ({"headers": [""]}, "headers.0", "should match pattern"),
+        ({"headers": ["a b"]}, "headers.0", "expected letters, digits and any of"),
+        ({"headers": [""]}, "headers.0", "expected letters, digits and any of"),
         ({"headers": "x"}, "headers", "valid list"),
         ({"max_event_bytes": 0}, "max_event_bytes", "greater than 0"),
         ({"max_request_bytes": 0}, "max_request_bytes", "greater than 0"),
@@ -295,14 +317,20 @@ def test_releases_may_be_given_as_such() -> None:
         ({"history_ttl": "a week"}, "history_ttl", "valid timedelta"),
         ({"history_timeout": 0}, "history_timeout", "greater than 0"),
         ({"history_limit": 0}, "history_limit", "greater than 0"),
+        ({"default_clent": "0.0.58"}, "default_clent", "debug; did you mean 'default_client'?"),
+        ({"visibility": "hidden"}, "visibility", "; it is a field of a route, as in routes = [{ visibility = ... }]"),
         ({"unadvertized": "0.0.58"}, "unadvertized", "allowed: routes, headers, default_client,"),
         ({"routes": [{"path": "agent"}]}, "routes.0.path", "a path starts with '/'"),
         ({"routes": [{"path": ""}]}, "routes.0.path", "a path starts with '/'"),
+        *(
+            ({"routes": [{"path": path}]}, "routes.0.path", "'{name}' for one segment, and '{name:path}' for all")
+            for path in ("/agent/*", "/**/agent", "/agent/:name", "/agent/<name>/x", "/agent/{name", "/}")
+        ),
         ({"routes": [{"path": "/{a:b}"}]}, "routes.0.path", "Unknown path convertor 'b'"),
         ({"routes": [{"path": "/{a}/{a}"}]}, "routes.0.path", "Duplicated param name a"),
         ({"routes": [{}, {"visibility": "hide"}]}, "routes.1.visibility", "'auto', 'attributed', 'inline' or 'hidden'"),
         ({"routes": [{"legacy_visibility": "attributed"}]}, "routes.0.legacy_visibility", "'inline' or 'hidden'"),
-        ({"routes": [{"methods": ["GET "]}]}, "routes.0.methods.0", "should match pattern"),
+        ({"routes": [{"methods": ["GET "]}]}, "routes.0.methods.0", "expected letters, digits and any of"),
         (
             {"routes": [{"client": "current"}]},
             "routes.0.client",
@@ -317,6 +345,13 @@ def test_releases_may_be_given_as_such() -> None:
         ({"routes": [{"enabled": "perhaps"}]}, "routes.0.enabled", "valid boolean"),
         ({"routes": [{"visible": "auto"}]}, "routes.0.visible", "allowed: path, methods, visibility,"),
         ({"routes": [{"filters": ["no_such_package:x"]}]}, "routes.0.filters.0", "No module named 'no_such_package'"),
+        (
+            {"routes": [{"filters": ["reasoning:without_reasoning"]}]},
+            "routes.0.filters.0",
+            "the ready-made filters are named as 'agui_middleware.filters.reasoning:without_reasoning'",
+        ),
+        ({"routes": [{"filters": [f"{TOOLS}s"]}]}, "routes.0.filters.0", "; did you mean 'allow_tools'?"),
+        ({"routes": [{"filters": [":x"]}]}, "routes.0.filters.0", "nonempty module name"),
         ({"routes": [{"filters": ["broken:x"]}]}, "routes.0.filters.0", "importing 'broken:x' raised KeyError: 'HOME'"),
         ({"routes": [{"filters": [f"{HERE}:no_filter"]}]}, "routes.0.filters.0", "cannot import name 'no_filter'"),
         (

@@ -70,8 +70,11 @@ class Both:
     def held(self) -> int:
         """How many characters and bytes of text are held."""
         capture = self.capture
-        sides = (capture._canonical.text_size, capture._base.text_size)
-        return sum(sides) + capture._texts.size + capture._calls.size
+        entries = [entry for side in (capture._canonical, capture._base) for entry in side]
+        texts = ["".join(entry.text or ()) for entry in entries]
+        texts += ["".join(call.arguments or ()) for entry in entries for call in entry.calls()]
+        waiting = [*capture._texts._waiting.values(), *capture._calls._waiting.values()]
+        return sum(map(len, texts)) + sum(len(token.raw) for tokens in waiting for token in tokens)
 
 
 TOKENS = "TC m aaaaaaaaaa;" * 50

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from agui_middleware import Event
-from agui_middleware.protocol.conversation import Conversation, Reading
+from agui_middleware.protocol.conversation import AS_1_0_0, Conversation, Reading
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.posted import Messages, as_message, head_of, messages_in
@@ -18,7 +18,7 @@ from tests.strategies.reader import InvalidStream, canonical, read
 
 def held(events: list[Json] | str, messages: list[Json] | None = None, reading: Reading | None = None) -> list[Json]:
     """What a client holds that held `messages`."""
-    conversation = Conversation(posted(messages or []), *([] if reading is None else [reading]))
+    conversation = Conversation(posted(messages or []), reading or AS_1_0_0)
     for event in stream(events) if isinstance(events, str) else events:
         conversation.take(Event.parse(json.dumps(event).encode()))
     return [json.loads(bytes(raw)) for _, raw in conversation.messages()]
@@ -163,7 +163,7 @@ def test_untouched_messages_stay_the_very_same() -> None:
     assert after[0] == before[0]
     assert after[0][1] is before[0][1]
     assert json.loads(bytes(after[1][1])) == {"id": "n", "role": "assistant", "content": "a"}
-    assert conversation.text_size == 1
+    assert conversation.budget.held == 1
 
 
 def test_unknown_members_keep_their_bytes() -> None:

@@ -6,7 +6,7 @@ takes larger ones than the suite through every plan there is, and prints for eac
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from agui_middleware.config.plan import Plan, make_plan
@@ -228,6 +228,39 @@ def long_ids(size: int) -> Iterator[Json]:
         yield event("NEWER_THAN_ALL", messageId=id, toolCallId=id, entityId=id)
 
 
+def interrupts(size: int) -> Iterator[Json]:
+    """Announced in both dialects: which announcement is whose, and which others are open, would be asked for each."""
+    for _ in range(2):
+        for number in range(size):
+            yield event(
+                "CUSTOM", name="on_interrupt", value={"toolCallId": f"c{number}", "aguiInterrupt": {"id": f"i{number}"}}
+            )
+            yield event("CUSTOM", name="on_interrupt", value={"n": 0})
+        asked = [{"id": f"i{number}", "reason": "x", "toolCallId": f"d{number}"} for number in reversed(range(size))]
+        yield event("RUN_FINISHED", **RUN, outcome={"type": "interrupt", "interrupts": asked})
+        yield event("RUN_STARTED", **RUN)
+
+
+def metadata(size: int) -> Iterator[Json]:
+    """Each token brings another name, for a text and for a call."""
+    yield event("TEXT_MESSAGE_START", messageId="m", role="assistant")
+    yield event("TOOL_CALL_START", toolCallId="c", toolCallName="f")
+    for number in range(size):
+        yield event("TEXT_MESSAGE_CONTENT", messageId="m", delta="x", metadata={f"name{number}": number})
+        yield event("TOOL_CALL_ARGS", toolCallId="c", delta="x", metadata={f"name{number}": number})
+
+
+def calls_of_one_message(size: int) -> Iterator[Json]:
+    """All in one message, streamed and restated, with results in the reverse order."""
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{"}} for n in range(size)]
+    yield snapshot({"id": "p", "role": "assistant", "toolCalls": calls})
+    for number in range(size):
+        yield event("TOOL_CALL_START", toolCallId=f"d{number}", toolCallName="f", parentMessageId="p")
+        yield event("TOOL_CALL_ARGS", toolCallId=f"c{number}", delta="}")
+    for number in reversed(range(size)):
+        yield event("TOOL_CALL_RESULT", messageId=f"r{number}", toolCallId=f"c{number}", content="x")
+
+
 HUNGRY: Final[dict[str, Hungry]] = {
     function.__name__: function
     for function in (
@@ -249,6 +282,9 @@ HUNGRY: Final[dict[str, Hungry]] = {
         calls_at_once,
         reasoning_at_once,
         long_ids,
+        interrupts,
+        metadata,
+        calls_of_one_message,
     )
 }
 
@@ -277,16 +313,16 @@ def plans() -> Mapping[str, Plan]:
     made |= {mode: make_plan(None, mode) for mode in ("inline", "hidden")}
     made["filters"] = make_plan(None, "hidden", filters=FILTERS)
     made["without reasoning"] = make_plan(None, "inline", filters=[without_reasoning])
-    made["rows of all SDKs"] = make_plan(_every_sdk())
+    dropping = [row.name for row in SDK_ROWS if row.name.startswith("no-")]  # they would leave nothing for the others
+    others = [row.name for row in SDK_ROWS if row.name not in dropping]
+    made["rows of all SDKs"] = make_plan(_sdk(others), interrupts="custom")
+    made["dropping rows of all SDKs"] = make_plan(_sdk(dropping), interrupts="outcome")
     return made
 
 
-def _every_sdk() -> Reader:
-    """An SDK that cannot read what some SDK cannot read."""
-    rows = tuple(
-        row.name for row in SDK_ROWS if not row.name.startswith("no-")
-    )  # those would leave nothing for the others
-    return Reader(name="all", since=RELEASES[0], release=ClientVersion(0, 0, 58), rows=rows, proof="source")
+def _sdk(rows: Iterable[str]) -> Reader:
+    """An SDK that needs these rows."""
+    return Reader(name="all", since=RELEASES[0], release=ClientVersion(0, 0, 58), rows=tuple(rows), proof="source")
 
 
 def rewritten(plan: Plan, chunks: list[bytes], limit: int = 10 * 1024 * 1024) -> Outcome:

@@ -1,18 +1,22 @@
 """Asks real servers for what a route hides, with drawn paths: `python -m tests.robustness.paths --requests 10000`.
 
 Servers, frameworks and URL parsers read paths differently, so that no list of spellings is complete: these are drawn from
-the habits of all of them. Not a byte of the secret may arrive; without the middleware, it has to, by every server and
+the habits of all of them. Where the history is kept a second turn follows, on the same path or another one, in which the
+agent repeats what it was given. Not a byte of the secret may arrive; without the middleware, it has to, by every server and
 framework. Prints each leak with the seed that repeats it, and fails where there is one.
 """
 
 import argparse
+import itertools
+import json
 import random
 import socket
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from h2.config import H2Configuration
@@ -20,7 +24,7 @@ from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset
 from h2.exceptions import ProtocolError
 
-from tests.robustness.paths_served import CONFIGURATIONS, FRAMEWORKS, OWN_ROOT, OWN_ROOTS
+from tests.robustness.paths_served import CONFIGURATIONS, FRAMEWORKS, OWN_ROOT, OWN_ROOTS, RESTORED
 from tests.robustness.servers import Server, running
 
 SERVED = "tests.robustness.paths_served:app"
@@ -72,10 +76,27 @@ class Request:
     method: str
     path: bytes
     http_1_0: bool
+    thread: str
+    turn: int
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        return [("x-scenario", self.scenario), ("accept", "text/event-stream"), ("content-length", "0")]
+        """The fields of the request, which say how it is served."""
+        fields = [("x-scenario", self.scenario), ("accept", "text/event-stream"), ("content-type", "application/json")]
+        return [*fields, ("content-length", str(len(self.body)))]
+
+    @property
+    def body(self) -> bytes:
+        """What a client posts: in a second turn, all that it has got in the first."""
+        asked = {"id": "u", "role": "user", "content": "go"}
+        got = [{"id": "p", "role": "assistant", "content": "two at once: "}, {**asked, "id": "u2"}]
+        posted = {
+            "threadId": self.thread,
+            "runId": f"r{self.turn}",
+            "messages": [asked, *(got if self.turn > 1 else [])],
+        }
+        empty: dict[str, object] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+        return json.dumps(posted | empty).encode()
 
 
 def drawn_path(rolled: random.Random, prefix: str) -> bytes:
@@ -121,14 +142,26 @@ MUTATIONS: list[Callable[[str, random.Random], str]] = [
 
 
 def requests(seed: int, count: int, prefix: str) -> Iterator[Request]:
-    """So many requests, to every framework and configuration alike."""
-    rolled = random.Random(seed)
-    for number in range(count):
+    """So many requests, to every framework and configuration alike; those with a history come in pairs."""
+    return islice(_drawn(random.Random(seed), prefix), count)
+
+
+def _drawn(rolled: random.Random, prefix: str) -> Iterator[Request]:
+    for number in itertools.count():
         framework = list(FRAMEWORKS)[number % len(FRAMEWORKS)]
         configuration = rolled.choice([*CONFIGURATIONS, "bare"])
         root = rolled.choice(["own", "none"]) if framework in OWN_ROOTS else "none"
-        path = drawn_path(rolled, OWN_ROOT if root == "own" else prefix)
-        yield Request(f"{framework} {root} {configuration}", rolled.choice(METHODS), path, rolled.random() < 0.05)
+        root_path = OWN_ROOT if root == "own" else prefix
+        keeps, scenario = "history" in configuration, f"{framework} {root} {configuration}"
+        method = "POST" if keeps and rolled.random() < 0.7 else rolled.choice(METHODS)
+        plain = (
+            rolled.choice(["", root_path]) + rolled.choice(TARGETS)
+        ).encode()  # which every server and framework reads alike
+        path = plain if keeps and rolled.random() < 0.6 else drawn_path(rolled, root_path)
+        first = Request(scenario, method, path, rolled.random() < 0.05, f"t{number}", 1)
+        yield first
+        if keeps:
+            yield replace(first, path=path if rolled.random() < 0.6 else drawn_path(rolled, root_path), turn=2)
 
 
 def over_http_1(port: int, request: Request) -> bytes:
@@ -137,7 +170,7 @@ def over_http_1(port: int, request: Request) -> bytes:
     lines = ["host: h\r\nconnection: close\r\n", *(f"{name}: {value}\r\n" for name, value in request.headers)]
     head = b"%b %b HTTP/%b\r\n" % (request.method.encode(), request.path, version.encode())
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-        connection.sendall(head + "".join(lines).encode() + b"\r\n")
+        connection.sendall(head + "".join(lines).encode() + b"\r\n" + request.body)
         received = b""
         try:
             while piece := connection.recv(65536):
@@ -156,7 +189,8 @@ def over_http_2(port: int, request: Request) -> bytes:
     pseudo = [(":method", request.method), (":scheme", "http"), (":authority", "h")]
     fields = [(name.encode(), value.encode()) for name, value in [*pseudo, *request.headers]]
     fields.insert(1, (b":path", request.path))
-    client.send_headers(1, fields, end_stream=True)
+    client.send_headers(1, fields)
+    client.send_data(1, request.body, end_stream=True)
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(client.data_to_send())
@@ -194,6 +228,8 @@ def attack(server: Server, seed: int, count: int, prefix: str) -> Result:
         framework, _, configuration = request.scenario.split(" ", 2)
         if PARENTS in received:
             result.reached[f"{framework} {'bare' if configuration == 'bare' else 'hidden'}"] += 1
+        if RESTORED in received:
+            result.reached[f"{framework} restored"] += 1
         if SECRET in received and configuration != "bare":
             result.leaks.append(f"{server.name} --root-path {prefix!r} --seed {seed} ({number}): {request}")
         if SECRET in received and configuration == "bare":

@@ -1,18 +1,22 @@
 """What the servers of `tests.robustness.paths` serve: a secret in each framework, wrapped as the request's header says.
 
-`x-scenario: FRAMEWORK CONFIGURATION ROOT`. Each framework serves the run of `tests.robustness.agents` with any method at
-/agent, /public/{name}, /files/{rest} and /mounted/agent; /open is not there.
+`x-scenario: FRAMEWORK CONFIGURATION ROOT`. Each framework serves the agent with any method at /agent, /public/{name},
+/files/{rest} and /mounted/agent; /open is not there. The agent streams the run of `tests.robustness.agents`. In a second
+turn it repeats the conversation that it was given in each way that there is, without tags.
 """
 
+import json
 import types
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, Route, Settings
 from tests.robustness.agents import FRAMES
+from tests.robustness.exchange import frame
 
 EVENTS = "text/event-stream"
 METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH"]
@@ -25,9 +29,52 @@ OWN_ROOTS = ("fastapi", "django")
 HIDDEN = ["/agent", "/public/{name}", "/files/{rest:path}", "/mounted/agent"]
 
 
+RESTORED = b"with what it was not given"
+"""What the parent says where the conversation of a second turn holds what the client of the first did not get."""
+
+_posted: ContextVar[bytes] = ContextVar("posted", default=b"")
+
+
 async def secret() -> AsyncIterator[bytes]:
-    for frame in FRAMES:
-        yield frame
+    """The answer of the agent to what was posted."""
+    posted = json.loads(_posted.get() or b"{}")
+    turn = FRAMES if len(posted.get("messages", ())) < 2 else _second_turn(posted)
+    for each in turn:
+        yield each
+
+
+def _second_turn(posted: dict[str, Any]) -> Iterator[bytes]:
+    """A run that repeats what subagents have said: in the echo, a snapshot, and texts that go on."""
+    untagged = [{name: message[name] for name in message if name != "subagentRunId"} for message in posted["messages"]]
+    kept = [message for message in untagged if "SECRET" in str(message)]
+    yield frame({"type": "RUN_STARTED", "threadId": "t", "runId": "r2", "input": {**posted, "messages": untagged}})
+    yield from FRAMES[1:4]
+    yield frame({"type": "MESSAGES_SNAPSHOT", "messages": untagged})
+    for message in kept:
+        yield frame({"type": "TEXT_MESSAGE_CONTENT", "messageId": message["id"], "delta": "SECRET too"})
+    text = RESTORED.decode() if kept else "as posted"
+    yield frame({"type": "TEXT_MESSAGE_CHUNK", "messageId": "p2", "role": "assistant", "delta": text})
+    yield FRAMES[-1]
+
+
+def reading(app: ASGIApp) -> ASGIApp:
+    """`app`, whose agent knows what was posted: each framework has another way to read it."""
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        messages = [await receive()]
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+        _posted.set(b"".join(message.get("body", b"") for message in messages))
+
+        async def again() -> Message:
+            return messages.pop(0) if messages else await receive()
+
+        await app(scope, again, send)
+
+    return read
 
 
 def starlette(own_root: bool) -> ASGIApp:
@@ -127,6 +174,11 @@ CONFIGURATIONS: dict[str, Callable[[ASGIApp], ASGIApp]] = {
     ),
     "beside one that is off": lambda app: AGUIMiddleware(app, Settings(routes=[*_HIDING, Route(enabled=False)])),
     "wrapped": lambda app: AGUIMiddleware(app, visibility="hidden"),
+    "alone with history": lambda app: AGUIMiddleware(app, Settings(routes=_HIDING, history="memory://")),
+    "with history beside a catch-all": lambda app: AGUIMiddleware(
+        app, Settings(routes=[*_HIDING, Route(client="0.0.45")], history="memory://")
+    ),
+    "wrapped with history": lambda app: AGUIMiddleware(app, visibility="hidden", history="memory://"),
     "bare": lambda app: app,
 }
 """In all but the last the secret is hidden; the last shows that the requests reach it."""
@@ -134,7 +186,7 @@ CONFIGURATIONS: dict[str, Callable[[ASGIApp], ASGIApp]] = {
 
 @cache
 def served(framework: str, configuration: str, own_root: bool) -> ASGIApp:
-    return CONFIGURATIONS[configuration](FRAMEWORKS[framework](own_root))
+    return CONFIGURATIONS[configuration](reading(FRAMEWORKS[framework](own_root)))
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:

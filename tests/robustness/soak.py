@@ -1,12 +1,15 @@
 """Many streams at once, with random cuts, stalls and leaves: `python -m tests.robustness.soak --streams 1000 --seconds 60`.
 
-Every stream that was read to its end equals its reference, one that was left is a beginning of it, and when all are over
-the memory is what it was after a tenth of the time. One in ten is a stream of `hungry.py` under a small `max_event_bytes`.
-Everything happens in one process, without sockets: what a server adds is `test_servers.py`'s.
+Clients of four ages go on with their conversations, of which a store in memory keeps what they do not get; the stalls are
+long enough for comments that keep a connection alive. Every stream that was read to its end equals its reference, one that
+was left is a beginning of it, and when all are over the memory is what it was after a tenth of the time. One in ten is a
+stream of `hungry.py` under a small `max_event_bytes`. Everything happens in one process, without sockets: what a server adds
+is `test_servers.py`'s.
 """
 
 import argparse
 import gc
+import json
 import logging
 import random
 import tracemalloc
@@ -14,20 +17,28 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 from starlette.types import Message, Receive, Scope, Send
 
-from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings
+from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings, rewrite
 from tests.robustness.agents import FRAMES, SEEN
-from tests.robustness.exchange import END, EVENT_STREAM, Exchange, body
+from tests.robustness.exchange import END, EVENT_STREAM, Exchange, body, events_of
 from tests.robustness.hungry import HUNGRY, frames
 from tests.robustness.leaks import LOOPS, run_clean
 
+JSON = ((b"content-type", b"application/json"),)
 STALL = 0.05  # seconds at most
+MADE_ONCE = (
+    300  # streams until everything that is made once is there: plans, caches, what is imported when it is needed
+)
 HANGS = 300.0  # seconds that a loaded machine may take for what is under way when the time is over
-SLACK = 256 * 1024  # bytes that may stay: caches, the interpreter's free lists
 OLD = ("0.0.27", "0.0.36", "0.0.40", "0.0.45", "0.0.57")
+CLIENTS = ("0.0.36", "0.0.45", "0.0.58", "1.0.0")
+KEEP_ALIVE = 0.02  # seconds
+STORED = 64 * 1024  # bytes that each of the two stores may hold
+SLACK = 256 * 1024 + 2 * STORED  # bytes that may stay: caches, the interpreter's free lists, stores that were not full
 WAYS = ("stays", "stays", "stays", "send raises", "receive tells", "is cancelled")
 
 
@@ -38,15 +49,25 @@ class Soak:
     random: random.Random
     ends: Counter[str] = field(default_factory=Counter)
     served: int = 0
+    restored: int = 0
+    """How often an agent was given again what a client had not got."""
+    kept_alive: int = 0
+    """How many comments were written into silence."""
     memory: dict[str, int] = field(default_factory=dict)
     """Bytes that Python holds: before, at the most, and after."""
 
     def __post_init__(self) -> None:
         routes = [Route(path=f"/{mode}", visibility=mode, filters=[self._dawdling]) for mode in SEEN]  # type: ignore[arg-type]
-        self.app = AGUIMiddleware(self._agent, Settings(routes=routes))
+        kept: Any = {"history": "memory://", "history_memory_limit": STORED, "keep_alive": KEEP_ALIVE}
+        self.app = AGUIMiddleware(self._agent, Settings(routes=routes, **kept))
         self._hungry = [frames(stream, 10) for stream in HUNGRY.values()]
         greedy = [Route(path=f"/{release}", client=release, filters=[self._dawdling]) for release in OLD]
-        self._bounded = AGUIMiddleware(self._hungry_agent, Settings(routes=greedy, max_event_bytes=20_000))
+        self._bounded = AGUIMiddleware(self._hungry_agent, Settings(routes=greedy, max_event_bytes=20_000, **kept))
+        self._references = {
+            (mode, client): events_of(rewrite(b"".join(FRAMES), client=client, visibility=mode))
+            for mode in SEEN
+            for client in CLIENTS
+        }
 
     async def run(self, streams: int, seconds: float) -> None:
         """Keep `streams` streams going, a new one for each that ends, for so many seconds."""
@@ -57,10 +78,14 @@ class Soak:
 
     async def _serve_until(self, deadline: float) -> None:
         while anyio.current_time() < deadline:
-            await self._serve_one()
+            # Conversations that go on, and now and then a new one, so that the store has to forget some.
+            thread = self.random.randrange(10) if self.random.random() < 0.9 else self.random.random()
+            await (self._serve_hungry if self.random.random() < 0.1 else self._serve_one)(
+                posted(f"t{thread}", self.random.choice([1, 2]))
+            )
 
-    async def _serve_hungry(self) -> None:
-        exchange = await Exchange(f"/{self.random.choice(OLD)}").run(self._bounded)
+    async def _serve_hungry(self, posted: bytes) -> None:
+        exchange = await Exchange(f"/{self.random.choice(OLD)}", headers=JSON, body=[posted]).run(self._bounded)
         last = exchange.events[-1]
         assert exchange.complete
         assert last["type"] == "RUN_FINISHED" or last["code"] == "AGUI_EVENT_TOO_LARGE", last
@@ -71,13 +96,11 @@ class Soak:
         with suppress(OSError):  # the run was ended
             await self._stream(send, self.random.choice(self._hungry))
 
-    async def _serve_one(self) -> None:
-        if self.random.random() < 0.1:
-            await self._serve_hungry()
-            return
-        mode, way = self.random.choice(list(SEEN)), self.random.choice(WAYS)
+    async def _serve_one(self, posted: bytes) -> None:
+        mode, client, way = (self.random.choice(choices) for choices in (list(SEEN), CLIENTS, WAYS))
         leaves_at = self.random.randrange(len(FRAMES))
-        exchange, cancelling = Exchange(f"/{mode}"), anyio.CancelScope()
+        named = (b"x-ag-ui-client-version", client.encode())
+        exchange, cancelling = Exchange(f"/{mode}", headers=[*JSON, named], body=[posted]), anyio.CancelScope()
 
         def leave_in_time(_: Message) -> None:
             if way != "stays" and len(exchange.sent) > leaves_at:
@@ -91,19 +114,21 @@ class Soak:
                 await exchange.run(self.app)
             except* OSError:
                 pass
-        self._check(exchange, mode, way)
+        self._check(exchange, mode, client, way)
 
-    def _check(self, exchange: Exchange, mode: str, way: str) -> None:
-        reference = SEEN[mode]
-        assert exchange.events == reference[: len(exchange.events)], (mode, way, exchange.body)
-        assert exchange.complete or way != "stays", (mode, way)
+    def _check(self, exchange: Exchange, mode: str, client: str, way: str) -> None:
+        reference = self._references[mode, client]
+        assert exchange.events == reference[: len(exchange.events)], (mode, client, way, exchange.body)
+        assert exchange.complete or way != "stays", (mode, client, way)
         if exchange.complete:
-            assert exchange.events == reference, (mode, way, exchange.body)
+            assert exchange.events == reference, (mode, client, way, exchange.body)
+        self.kept_alive += sum(message.get("body") == b":\n\n" for message in exchange.sent if mode != "hidden")
         self.ends[f"{way}, {'whole' if exchange.complete else 'left'}"] += 1
         self.served += 1
 
     async def _agent(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await receive()
+        given = json.loads((await receive())["body"])["messages"]
+        self.restored += scope["path"] == "/hidden" and any(message["id"] == "a" for message in given)
         async with anyio.create_task_group() as group:
             group.start_soon(self._cancel_when_left, receive, group.cancel_scope)
             if self.random.random() < 0.5:
@@ -143,15 +168,24 @@ class Soak:
             yield event
 
 
+def posted(thread: str, turn: int) -> bytes:
+    """The body of a turn, as a client posts it on a route that hides."""
+    said = [("u", "user", "go"), ("p", "assistant", "two at once: "), ("u2", "user", "go on")]
+    messages = [{"id": id, "role": role, "content": content} for id, role, content in said[: 2 * turn - 1]]
+    empty: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    return json.dumps({"threadId": thread, "runId": "r", "messages": messages, **empty}).encode()
+
+
 def soak(streams: int, seconds: float, loop: str, seed: int = 0) -> Soak:
     """Run one soak, behind a tenth to warm up, on a loop of its own. Raises `AssertionError` for what must not happen."""
-    result = Soak(random.Random(seed))
     logging.disable(logging.ERROR)
+    result = Soak(random.Random(seed))
     tracemalloc.start()
     try:
 
         async def scenario() -> None:
-            await result.run(streams, seconds / 10)  # what is made once: plans, caches, the event loop's own tables
+            while result.served < MADE_ONCE:
+                await result.run(streams, seconds / 10)
             result.memory["before"] = held()
             await result.run(streams, seconds)
             result.memory["peak"] = tracemalloc.get_traced_memory()[1]
@@ -178,7 +212,11 @@ def main() -> None:
     arguments = parser.parse_args()
     for loop in arguments.loop or LOOPS:
         result = soak(arguments.streams, arguments.seconds, loop, arguments.seed)
-        print(f"{loop}: {result.served} streams, {dict(sorted(result.ends.items()))}, bytes {result.memory}")
+        print(
+            f"{loop}: {result.served} streams, {dict(sorted(result.ends.items()))}, {result.restored} restored,"
+            f" {result.kept_alive} comments, bytes {result.memory}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

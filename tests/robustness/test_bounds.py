@@ -4,6 +4,7 @@ import pytest
 
 from agui_middleware import Context, EventTooLarge, rewrite
 from agui_middleware.downgrades import DOWNGRADES, downgrades_for
+from agui_middleware.downgrades.sdk import SDK_ROWS
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.json_scan import MOST_BRACKETS
@@ -13,13 +14,18 @@ from tests.work import memory_of, work_of
 
 PLANS = plans()
 # Together they have all rows and all filters.
-SOME = ("0.0.27", "0.0.36", "0.0.40", "0.0.45", "0.0.57", "0.0.59", "1.0.0", "filters", "rows of all SDKs")
+SOME = (
+    *("0.0.27", "0.0.36", "0.0.40", "0.0.45", "0.0.57", "0.0.59", "1.0.0", "filters"),
+    *("rows of all SDKs", "dropping rows of all SDKs"),
+)
 LIMIT = 200_000
 
 
 def test_the_plans_of_these_tests_have_every_row() -> None:
     covered = {row.name for label in SOME for row in downgrades_for(PLANS[label].client)}
+    covered |= {row for label in SOME if (reader := PLANS[label].reader) for row in reader.rows}
     assert covered >= {row.name for row in DOWNGRADES if row.filter is not None}
+    assert covered >= {row.name for row in SDK_ROWS if row.filter is not None}
 
 
 @pytest.mark.untraced
@@ -41,7 +47,7 @@ def test_output_is_linear_in_the_stream(name: str, label: str) -> None:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("label", ["0.0.36", "0.0.40", "0.0.45", "filters"])
+@pytest.mark.parametrize("label", ["0.0.36", "0.0.40", "filters", "rows of all SDKs"])
 @pytest.mark.parametrize("name", HUNGRY)
 def test_memory_is_bounded_by_max_event_bytes(name: str, label: str) -> None:
     """What an entry counts is about what CPython takes for it: up to six times, with what passes at the moment."""
