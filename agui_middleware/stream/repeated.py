@@ -63,10 +63,19 @@ class Repeated:
             return chunk
         return b'%b"delta":%b%b' % (written_start, text, written_end) if written_start else b""
 
+    @staticmethod
+    def start_of(chunk: bytes) -> bytes:
+        """What stands before the text of a token."""
+        return chunk.partition(_DELTA)[0]
+
     def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
         """Remember the output for a chunk that is one token."""
+        if not self._tries:
+            return
+        self._tries -= 1  # also where it cannot be learned: a timestamp may stand behind the delta as well
         start, _, rest = chunk.partition(_DELTA)
-        found = _TEXT.match(rest) if self._tries else None
+        self.starts.pop(start, None)  # something else stands behind the delta
+        found = _TEXT.match(rest)
         if found is None or not _is_text(text := found.group()):
             return
         end = rest[found.end() :]
@@ -76,7 +85,6 @@ class Repeated:
         written_start, _, written_rest = written.partition(_DELTA)
         if written and not written_rest.startswith(text):
             return
-        self._tries -= 1
         if len(self.starts) >= MOST:
             self.starts.clear()
         self.starts[start] = end, written_start, written_rest[len(text) :]
