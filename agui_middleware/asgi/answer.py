@@ -30,7 +30,9 @@ def answer_of(status: int, fields: headers.Headers, decision: Decision) -> Answe
     """Judge a response by its status and its headers."""
     hides = decision.hides()
     labelled = (status == 200 or hides) and headers.is_event_stream(fields)
-    if not labelled and hides and headers.is_protobuf(fields):
+    if not (labelled or hides):
+        return _PASSES
+    if not labelled and headers.is_protobuf(fields):
         return _PROTOBUF
     if not (labelled or decision.suspects(status, fields)):
         return _PASSES

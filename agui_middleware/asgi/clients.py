@@ -1,10 +1,11 @@
 """Who reads the response to a request, so far as its head tells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
+from agui_middleware.asgi.headers import names_of
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.config import advertised
 from agui_middleware.config.named_clients import counts_as
@@ -23,20 +24,29 @@ _NAMED: Final = (ClientVersion, Reader)
 class Clients:
     """Tells the reader of each response. `identify` is that of `AGUIMiddleware`."""
 
-    def __init__(self, settings: "Settings", identify: Identify | None, reports: Reports) -> None:
+    def __init__(
+        self, routes: "Sequence[Route]", settings: "Settings", identify: Identify | None, reports: Reports
+    ) -> None:
         self._identify = identify
         self._reports = reports
         self._default = settings.default_client
         self._names = tuple(settings.headers)
         self._fields = frozenset(name.lower().encode("latin-1", "replace") for name in settings.headers)
+        self._telling = frozenset({*self._fields, b"user-agent"})
+        self._configured = [
+            (counts_as(route.client), True) if isinstance(route.client, _NAMED) else None for route in routes
+        ]
+        self._unnamed = [self._default_of(route) for route in routes]
 
-    def of(self, route: "Route", scope: Scope) -> tuple[Client, bool]:
-        """The reader, and whether that is certain: the body may still name a newer release."""
-        if isinstance(route.client, _NAMED):
-            return counts_as(route.client), True
-        version = self._named(scope) if self._identify is None else self._identified(self._identify(scope))
-        if version is not None:
-            return counts_as(version), True
+    def of(self, route: int, scope: Scope) -> tuple[Client, bool]:
+        """The reader of a response of a route, and whether that is certain: the body may still name a newer release."""
+        configured = self._configured[route]
+        if configured is not None:
+            return configured
+        client = self._named(scope) if self._identify is None else self._identified(self._identify(scope))
+        return self._unnamed[route] if client is None else (counts_as(client), True)
+
+    def _default_of(self, route: "Route") -> tuple[Client, bool]:
         default_client = self._default if route.default_client is None else route.default_client
         default = None if isinstance(default_client, str) else counts_as(default_client)
         if self._identify is not None or default is None:
@@ -45,7 +55,9 @@ class Clients:
 
     def _named(self, scope: Scope) -> Client:
         fields, query = scope.get("headers", ()), scope.get("query_string", b"")
-        names = {name.lower() for name, _ in fields}
+        names = names_of(fields)
+        if not query and names.isdisjoint(self._telling):
+            return None
         if query or not names.isdisjoint(self._fields):
             for values in advertised.advertised(fields, query, self._names):
                 version = advertised.parse_advertised(values)

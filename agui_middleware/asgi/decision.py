@@ -14,38 +14,33 @@ from agui_middleware.protocol.releases import ClientVersion, nearest_release
 
 if TYPE_CHECKING:
     from agui_middleware.config.plans import Plans
-    from agui_middleware.config.routing import Match
+    from agui_middleware.config.route_plans import RoutePlans
 
 
 class Decision:
     """The route, the reader and the plan of one request, until its response starts.
 
-    `client` is the reader by the request's head; unless that is `certain`, the body may name a newer one. `choice` is what
-    the app sees of it, `inner` the scope that the app is called with, `posted` its body, where that is read. `unnamed`: the
-    head does not name the reader and nobody has configured one; the body may still name a protocol version, as releases
-    from 1.0.0 on do.
+    `of_route` has the plans of the route that decides. `client` is the reader by the request's head; unless that is
+    `certain`, the body may name a newer one. `choice` is what the app sees of it, `inner` the scope that the app is called
+    with, `posted` its body, where a filter is to read that. `unnamed`: the head does not name the reader and nobody has
+    configured one; the body may still name a protocol version, as releases from 1.0.0 on do.
     """
 
-    __slots__ = ("_body", "_certain", "_plans", "_root", "choice", "inner", "match", "posted", "scope", "unnamed")
+    __slots__ = ("_body", "_plans", "_root", "choice", "inner", "of_route", "posted", "scope", "unnamed")
 
     def __init__(
-        self, plans: "Plans", match: "Match", client: ClientVersion | Reader | None, certain: bool, scope: Scope
+        self, plans: "Plans", of_route: "RoutePlans", client: ClientVersion | Reader | None, certain: bool, scope: Scope
     ) -> None:
         self._plans = plans
-        self._certain = certain
         self._body: Body | None = None
         self._root: str = scope.get("root_path") or ""
         self.scope: Scope = scope
-        self.match: Match = match
+        self.of_route: RoutePlans = of_route
         self.unnamed: bool = False
         self.posted: PostedInput | None = None
-        plan = plans.plan(match, client)
-        self.choice: Choice = Choice(plans.routes[match.route], plan, None if certain else self._plan)
-        # Where no route names the path, the app may serve files, whose compression and ranges are not ours to stop.
-        named = plans.only is None and plans.is_named(match)
-        asks = (plan.rewrites or not certain) and (
-            named or scope["method"] == "POST" or wants_events(scope.get("headers", ()))
-        )
+        plan = of_route.plan(client)
+        self.choice: Choice = Choice(of_route.route, plan, None if certain else self._plan)
+        asks = (plan.rewrites or not certain) and self._is_for_events()
         self.inner: Scope = without_encodings(scope) if asks else scope
 
     def listen(self, receive: Receive, limit: int) -> Receive:
@@ -57,21 +52,20 @@ class Decision:
 
     def hides(self) -> bool:
         """Whether nothing may leave unread: by the path of the request, or by what the framework says has answered."""
-        if not self.match.hides and self._plans.routing.hides and self._plans.only is None:
+        if self._plans.may_hide and not self.of_route.hides:
             stricter = self._plans.routing.second_opinion(self.inner, self._root)
             if stricter is not None:
-                self.match = stricter
-                plan = self._plans.plan(stricter, self.choice.plan.named_client)
-                self.choice.replace(self._plans.routes[stricter.route], plan)
-        return self.match.hides
+                self.of_route = of_route = self._plans.of(stricter)
+                self.choice.replace(of_route.route, of_route.plan(self.choice.plan.named_client))
+        return self.of_route.hides
 
     def suspects(self, status: int, headers: Headers) -> bool:
-        """Whether a response may be an event stream that nothing may leave of unread, though its type does not say so.
+        """Whether a response that may not leave unread may be an event stream, though its type does not say so.
 
         Clients read a body of any type as events. On a path that no route names, a text is taken for what its type says: the
         path may serve files.
         """
-        return self.hides() and may_be_events(status, headers, texts=self._plans.is_named(self.match))
+        return may_be_events(status, headers, texts=self.of_route.is_named)
 
     def freeze(self) -> Plan:
         """Freeze the decision; later information is ignored."""
@@ -88,7 +82,12 @@ class Decision:
     def _plan(self, assumed: Plan) -> Plan:
         """The plan, now that so much of the body was read."""
         spoken = self._spoken()
-        return assumed if spoken is None else self._plans.plan(self.match, nearest_release(spoken))
+        return assumed if spoken is None else self.of_route.plan(nearest_release(spoken))
+
+    def _is_for_events(self) -> bool:
+        # Where no route names the path, the app may serve files, whose compression and ranges are not ours to stop.
+        named = self._plans.only is None and self.of_route.is_named
+        return named or self.scope["method"] == "POST" or wants_events(self.scope.get("headers", ()))
 
     def _spoken(self) -> ClientVersion | None:
         return None if self._body is None else from_body(self._body.so_far())

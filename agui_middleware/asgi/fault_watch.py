@@ -1,9 +1,8 @@
 """Notices that a server writes what no client reads, and that no filter of the route repairs it."""
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,6 +12,9 @@ from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.sse import Decoder, Frame
+
+if TYPE_CHECKING:
+    from agui_middleware.config.route_plans import RoutePlans
 
 ALL_EXAMINED: Final = 10
 ONE_IN: Final = 64
@@ -40,21 +42,20 @@ class FaultWatch:
     def __init__(self, report: Report, max_event_bytes: int) -> None:
         self._report = report
         self._max_event_bytes = max_event_bytes
-        self._responses: Counter[str | None] = Counter()  # by path of a route, of which there are as many as configured
-        self._repairs: dict[str | None, Sequence[Filter]] = {}
+        self._responses: dict[RoutePlans, int] = {}
+        self._repairs: dict[RoutePlans, Sequence[Filter]] = {}
 
-    def watch(self, app: ASGIApp, path: str, filters: Sequence[Filter]) -> ASGIApp:
-        """`app`, whose next response is examined if it is its turn. `filters` are those of the route with this path."""
-        self._responses[path] += 1
-        number = self._responses[path]
+    def watch(self, app: ASGIApp, of_route: "RoutePlans") -> ASGIApp:
+        """`app`, whose next response is examined if it is its turn. `of_route` has the filters of the route."""
+        number = self._responses[of_route] = self._responses.get(of_route, 0) + 1
         if number > ALL_EXAMINED and number % ONE_IN:
             return app
-        if path not in self._repairs:
+        if of_route not in self._repairs:
             # Imported with the first response: no route may be AG-UI's, and there are many repairs.
             from agui_middleware.filters.producer_faults import missing_repairs
 
-            self._repairs[path] = missing_repairs(filters)
-        repairs = self._repairs[path]
+            self._repairs[of_route] = missing_repairs(of_route.filters)
+        repairs, path = self._repairs[of_route], of_route.route.path
         if not repairs:
             return app
 

@@ -1,7 +1,7 @@
 """The headers of a response whose body is rewritten, and of the request that asks for one."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 
 from starlette.types import Scope
@@ -33,12 +33,21 @@ def normalised(headers: Iterable[Sequence[bytes | str]] | None) -> Headers:
     ]
 
 
+def names_of(headers: Iterable[tuple[bytes, bytes]]) -> Set[bytes]:
+    """The names in lower case. ASGI wants them so; a server that leaves them as they came costs a loop."""
+    names = dict(headers)
+    return names.keys() if b"".join(names).islower() else {name.lower() for name in names}
+
+
 def is_event_stream(headers: Headers) -> bool:
     """Whether a media type is `text/event-stream`, in any case and with any parameters.
 
     It may be one of several, in a list or in several fields: clients read the body in any case.
     """
-    return any(name == b"content-type" and b"text/event-stream" in _types_in(value) for name, value in headers)
+    for name, value in headers:  # noqa: SIM110  # each response is asked; `any` of a generator would take twice as long
+        if name == b"content-type" and b"text/event-stream" in _types_in(value):
+            return True
+    return False
 
 
 def may_be_events(status: int, headers: Headers, *, texts: bool) -> bool:
@@ -87,9 +96,11 @@ def with_length(scope: Scope, length: int | None) -> Scope:
     return {**scope, "headers": [*fields, framing]}
 
 
-def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | None) -> Headers:
+def for_rewritten_body(headers: Headers, vary: tuple[str, ...], summary: str | None) -> Headers:
     """Without what described the body, with `vary` extended by the names that decided, and with a `summary` if any."""
-    kept = with_vary([(name, value) for name, value in headers if name not in _OF_THE_BODY], vary)
+    kept = [(name, value) for name, value in headers if name not in _OF_THE_BODY]
+    if vary and (missing := _missing(kept, vary)):
+        kept.append((b"vary", missing))
     if summary is not None:
         kept.append((DOWNGRADE, summary.encode()))
     return kept
@@ -97,11 +108,12 @@ def for_rewritten_body(headers: Headers, vary: Sequence[str], summary: str | Non
 
 def with_vary(headers: Headers, names: Sequence[str]) -> Headers:
     """A copy in which `vary` has all of `names`."""
-    if not names:
-        return [*headers]
-    present = b",".join([value for name, value in headers if name == b"vary"])
-    missing = _not_in(present, tuple(names))
+    missing = _missing(headers, tuple(names)) if names else b""
     return [*headers, (b"vary", missing)] if missing else [*headers]
+
+
+def _missing(headers: Headers, names: tuple[str, ...]) -> bytes:
+    return _not_in(b",".join([value for name, value in headers if name == b"vary"]), names)
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -93,12 +92,13 @@ class AGUIMiddleware:
         dialect = self.settings.interrupts
         self._plans = Plans(routes, named_filters or {}, reads_paths=one is None, interrupts=dialect)
         self._reports = Reports()
-        self._clients = Clients(self.settings, identify, self._reports)
+        self._clients = Clients(self._plans.routes, self.settings, identify, self._reports)
         varies = identify is None
-        self._turns = TurnMaker(self.settings, history, owner, self._reports)
-        hooks, has_history = (on_plan, on_loss, on_restore), self._turns.has_store
-        self._streams = Streams(self._plans, self.settings, self._reports, *hooks, varies, has_history)
+        self._turns = TurnMaker(self.settings, history, owner, self._reports, on_restore)
+        hooks, has_history = (on_plan, on_loss), self._turns.has_store
+        self._streams = Streams(self.settings, self._reports, *hooks, varies, has_history)
         self._faults = FaultWatch(self._reports.producer_fault, self.settings.max_event_bytes)
+        self._warn = self.settings.warn
         self._frames = self.settings.fix_framing or self._plans.routing.hides
         self._watches = identify is None and "default_client" not in self.settings.model_fields_set
         self._unnamed = 0  # responses to clients that nobody has named
@@ -113,36 +113,38 @@ class AGUIMiddleware:
         if match is None:
             await self.app(scope, receive, self._turns.closing(send) if scope["type"] == "lifespan" else send)
             return
-        route = self._plans.routes[match.route]
-        client, certain = self._clients.of(route, scope)
-        decision = Decision(self._plans, match, client, certain, scope)
-        choice = decision.choice
-        scope.setdefault("state", {})[STATE] = choice  # where servers and Starlette keep the request's own
+        of_route = self._plans.of(match)
+        client, certain = self._clients.of(match.route, scope)
+        decision = Decision(self._plans, of_route, client, certain, scope)
+        plan = decision.choice.plan
+        scope.setdefault("state", {})[STATE] = decision.choice  # where servers and Starlette keep the request's own
         # A route that hides may be what has answered in the end: the framework may say so.
-        if certain and not self._frames and not choice.plan.rewrites:
+        if certain and not self._frames and not plan.rewrites:
             decision.freeze()
             await self.app(scope, receive, send)
             return
-        unnamed = certain and client is None and route.client is None and route.default_client is None
-        if unnamed and self._watches and self._is_sampled():
+        if self._watches and certain and client is None and not of_route.names_client and self._is_sampled():
             decision.unnamed, certain = True, False
             send = watch_for_rejected_events(send, decision, self._report_rejected)
         incoming = receive if certain else decision.listen(receive, self.settings.max_event_bytes)
-        turn = self._turns.of(decision, scope, partial(self._streams.restored, scope))
-        needs_input = choice.plan.composition.needs_input and is_plain_json(scope.get("headers", ()))
+        turn = self._turns.of(decision, plan)
+        needs_input = plan.composition.needs_input and is_plain_json(scope.get("headers", ()))
         if turn is not None or needs_input:
             rewrite, limit = as_posted if turn is None else turn.read, self.settings.max_request_bytes
             posted = PostedInput(decision.inner, incoming, limit, rewrite, needs_input)
             await posted.read()
-            decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted
+            decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted if needs_input else None
             send = send if turn is None else turn.sender(send)
-        app = self._faults.watch(self.app, route.path, self._plans.filters(match)) if self.settings.warn else self.app
+        app = self._faults.watch(self.app, of_route) if self._warn else self.app
         if turn is not None:
             self._turns.begin(turn)
         try:
             await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
             decision.freeze()
+            decision.posted = (
+                None  # it leads to the turn, and that back here: both would wait for the garbage collector
+            )
             if turn is not None:
                 await self._turns.end(turn)
 

@@ -88,6 +88,7 @@ class PostedInput:
         body = b"".join(message.get("body", b"") for message in self._messages)
         self._kept = body if self._keeps else None
         rewritten = await self._rewrite(body)
+        self._rewrite = as_posted  # it leads to the decision for the request, and so back here
         if rewritten is body:
             return None
         self._messages = deque([{"type": "http.request", "body": rewritten, "more_body": False}])

@@ -4,8 +4,8 @@ The names of the loggers, the messages and their fields are stable: alerts may b
 """
 
 import logging
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, ParamSpec
 
 from starlette.types import Scope
 
@@ -14,6 +14,8 @@ from agui_middleware.downgrades.guard import KNOWN_SINCE
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
+
+P = ParamSpec("P")
 
 _MAX_PATH: Final = 200
 _MAX_METHOD: Final = 20
@@ -82,6 +84,13 @@ class Reports:
         """A compressed stream could not be read, and passes."""
         message = "a stream compressed with %.80s passes unread; put the compression outside AGUIMiddleware"
         self.request.warning("compressed", message, coding)
+
+    def notify(self, name: str, hook: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call a hook of the user's own. What it raises is logged."""
+        try:
+            hook(*args, **kwargs)
+        except Exception as error:
+            self.hook_failed(name, error)
 
     def hook_failed(self, hook: str, error: Exception) -> None:
         """A hook of the user's own raised; it costs the stream nothing."""

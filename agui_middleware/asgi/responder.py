@@ -1,9 +1,9 @@
 """The responder: what becomes of one response, from its start message to its end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -11,8 +11,8 @@ from agui_middleware.asgi import headers
 from agui_middleware.asgi.answer import answer_of
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.disconnected import Disconnected, stems_from_us, turn_away
-from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive, is_on_asyncio
-from agui_middleware.asgi.lock import Lock
+from agui_middleware.asgi.keep_alive import is_on_asyncio
+from agui_middleware.asgi.response_writer import ResponseWriter
 from agui_middleware.asgi.streams import Streams
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.async_rewriter import AsyncRewriter
@@ -22,61 +22,36 @@ if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
 
 
-class Responder:
+class Responder(ResponseWriter):
     """Serves one request: runs the app, and sends the client what the plan makes of its response.
 
     `streams` gives the plan and the stream when the response starts, and `decision` is asked then whether nothing may leave
     unread: the app's framework may know better. `turn` is told of the stream.
     """
 
-    __slots__ = (
-        "_decision",
-        "_gone",
-        "_keep_alive",
-        "_left",
-        "_lock",
-        "_over",
-        "_receive",
-        "_returned",
-        "_rewriter",
-        "_send",
-        "_started",
-        "_stream",
-        "_streams",
-        "_turn",
-        "_writing",
-    )
+    __slots__ = ("_decision", "_receive", "_returned", "_rewriter", "_started", "_turn")
 
     def __init__(self, streams: Streams, decision: Decision, turn: "Turn | None", receive: Receive, send: Send) -> None:
-        self._streams = streams
+        super().__init__(streams, send)
         self._turn = turn
         self._decision = decision
         self._receive = receive
-        self._send = send
         self._started = False
-        self._stream: AsyncRewriter | None = None  # None: the response passes as it is
         self._rewriter: Rewriter | None = None  # of the stream, where no filter may await
-        self._lock = Lock()
-        # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
-        # for as long as it likes, and comments are to go out meanwhile.
-        self._writing = Lock()
-        self._keep_alive: KeepAlive = streams.never  # until there is a stream
-        self._over = False  # the client has been sent the end, or cannot be sent anything
-        self._gone = False  # the app knows that the client has left
-        self._left = False  # the app has returned, and the stream is unwound
         self._returned = False  # the app has; it may have left a task behind, which may even start a stream
 
     async def run(self, app: ASGIApp, scope: Scope) -> None:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
         try:
-            if is_on_asyncio():
-                await self._run(app, scope)
-            else:
-                await self._run_in_group(app, scope)
+            await (self._run(app, scope) if is_on_asyncio() else self._run_in_group(app, scope))
         except BaseException:
-            self._take_failure()
+            if self._stream is not None:
+                self._stream.take_failure()
             raise
-        failure = self._take_failure()
+        if self._stream is not None and self._stream.failure is not None:
+            self._raise(self._stream.take_failure())
+
+    def _raise(self, failure: Exception | None) -> None:
         try:
             if failure is not None and not isinstance(failure, WIRE_FAULTS):
                 raise failure
@@ -87,10 +62,6 @@ class Responder:
         """On trio, whose task group has to be there before there is a stream."""
         self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
         await self._keep_alive.run_in_group(lambda: self._run(app, scope))
-
-    def _take_failure(self) -> Exception | None:
-        """Return what has ended the stream, and forget it: its traceback leads back here, and to the app."""
-        return None if self._stream is None else self._stream.take_failure()
 
     async def _run(self, app: ASGIApp, scope: Scope) -> None:
         try:
@@ -179,6 +150,7 @@ class Responder:
                 await turn_away()
             if not self._started:
                 await self._answer(message)
+                self._started = True
             elif self._decision.hides():
                 raise RuntimeError("a second 'http.response.start'")
             else:
@@ -197,18 +169,14 @@ class Responder:
             self._streams.reports.compressed(answer.coding)
             # A cache may not give it to a client that says another release: behind a compression outside, it is rewritten.
             message = {**message, "headers": headers.with_vary(fields, self._vary())}
-        return self._start_unread(message)
-
-    async def _start_unread(self, message: Message) -> None:
-        await self._send(message)
-        self._started = True
+        return self._send(message)
 
     async def _start_stream(self, message: Message, fields: headers.Headers, labelled: bool) -> None:
         plan = self._streams.choose(self._decision)
         changed = headers.for_rewritten_body(fields, self._vary(), plan.header_value if labelled else None)
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = stream = self._streams.make(self._decision, self._turn, plan, self._write, not labelled)
-        self._started = True
+        self._started = True  # before the filters start, which may await
         if plan.reads_comments and not self._returned:
             if self._keep_alive is self._streams.never:
                 self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
@@ -218,7 +186,7 @@ class Responder:
         else:
             self._rewriter = stream.rewriter
 
-    def _vary(self) -> Sequence[str]:
+    def _vary(self) -> tuple[str, ...]:
         return self._streams.vary(self._decision.choice.route)
 
     async def _refuse(self, why: str) -> None:
@@ -236,97 +204,6 @@ class Responder:
             await self._end()
             raise Disconnected("the response is over")
         await self._send(message)
-
-    async def _in_turn(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
-        """Do what sends, while nobody else sends."""
-        if not self._lock.take():
-            await self._lock.wait()
-        try:
-            if self._over:
-                await turn_away()
-            await work(*args)
-        except BaseException:
-            # A filter that was cancelled, or a client that disconnected: nothing can follow what did not get out.
-            self._over = True
-            raise
-        finally:
-            self._lock.release()
-            if self._left and self._stream is not None:
-                await self._stream.close()
-
-    async def _feed(self, body: Any, more: bool, stream: AsyncRewriter) -> None:
-        if body != b"":  # most apps end with an empty body
-            # It may be anything like bytes: servers take that.
-            await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
-        if stream.ended:
-            await self._end_early(more, stream)
-        elif not more:
-            await stream.finish()
-            await self._write_rest(b"", stream)
-
-    async def _write_rest(self, left: bytes, stream: AsyncRewriter) -> None:
-        if left:
-            await self._write(left)
-        if stream.failure is not None:
-            self._streams.reports.ended(stream.failure)
-        await self._end()
-
-    async def _write_last(self, written: bytes, stream: AsyncRewriter) -> None:
-        if written:
-            await self._write(written)
-        await self._end_early(True, stream)
-
-    async def _end_early(self, more: bool, stream: AsyncRewriter) -> None:
-        """End the response where a filter or a fault has ended the stream, though the app may have more to send."""
-        self._streams.reports.ended(stream.failure)
-        await self._end()
-        if more:
-            raise Disconnected("the response is over")
-
-    async def _finish(self, complete: bool = True) -> None:
-        """The app is done; the end itself is the app's to send, and the server's to miss."""
-        if self._stream is not None and not (self._over or self._gone):
-            await self._lock.wait()
-            try:
-                if not self._over:
-                    await self._stream.finish(complete)
-            finally:
-                self._lock.release()
-
-    async def _close(self, stream: AsyncRewriter) -> None:
-        """Unwind the filters once nobody is at work in them: an app may leave a task behind that still sends."""
-        self._over = self._left = True
-        if not self._lock.take():
-            await self._lock.wait()  # cancelled here, the one at work unwinds them
-        try:
-            await stream.close()
-        finally:
-            self._lock.release()
-
-    async def _write(self, data: bytes) -> None:
-        await self._send_alone({"type": "http.response.body", "body": data, "more_body": True})
-
-    async def _end(self) -> None:
-        self._over = True
-        await self._send_alone({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send_alone(self, message: Message) -> None:
-        if not self._writing.take():
-            await self._writing.wait()
-        try:
-            self._keep_alive.wrote = True
-            await self._send(message)
-        finally:
-            self._writing.release()
-
-    async def _ping(self) -> bool:
-        """Write a comment, unless something is being written, or may end within a frame. Return whether to come again."""
-        if self._over or self._gone:
-            return False
-        stream = self._stream
-        if stream is not None and stream.rewriter.settled and not self._writing.locked:
-            await self._write(COMMENT)
-        return True
 
 
 async def _send_nothing() -> None:

@@ -1,42 +1,37 @@
 """What the responses of one middleware share, and the stream that each of them gets."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING
 
 from starlette.types import Scope
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.keep_alive import KeepAlive, Timers
 from agui_middleware.asgi.reports import Reports
-from agui_middleware.config.plan import Choice, Plan, Restoration
+from agui_middleware.config.plan import Choice, Plan
 from agui_middleware.filters.contract import Context, Loss
 from agui_middleware.protocol.owned import UNKNOWN
 from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
 
 if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
-    from agui_middleware.config.plans import Plans
     from agui_middleware.config.routes import Route
     from agui_middleware.config.settings import Settings
-
-P = ParamSpec("P")
 
 
 class Streams:
     """Chooses the plan of a response that is an event stream, makes its stream, and reports what is lost in it.
 
-    `settings`, `on_plan`, `on_loss` and `on_restore` are those of `AGUIMiddleware`. `varies`: the request's headers decide.
+    `settings`, `on_plan` and `on_loss` are those of `AGUIMiddleware`. `varies`: the request's headers decide.
     `has_history`: there is a store of conversations.
     """
 
     def __init__(
         self,
-        plans: "Plans",
         settings: "Settings",
         reports: Reports,
         on_plan: Callable[[Scope, Choice], None] | None,
         on_loss: Callable[[Loss], None] | None,
-        on_restore: Callable[[Scope, Restoration], None] | None,
         varies: bool,
         has_history: bool,
     ) -> None:
@@ -44,14 +39,12 @@ class Streams:
         self.timers: Timers = Timers()
         self.never: KeepAlive = KeepAlive(0, self.timers, reports.ping_failed)
         """For a response that is not a stream, or not yet: it never writes."""
-        self._plans = plans
         self._limit = settings.max_event_bytes
         self._debug = settings.debug
         self._warn = settings.warn
         self._keep_alive = settings.keep_alive
         self._on_plan = on_plan
         self._on_loss = on_loss
-        self._on_restore = on_restore
         self._has_history = has_history
         self._headers = tuple(settings.headers) if varies else ()
 
@@ -67,18 +60,18 @@ class Streams:
     def choose(self, decision: Decision) -> Plan:
         """The plan of a response that starts as an event stream: what names the client may have come with the body."""
         plan = decision.freeze_for_stream()
-        if plan.hides and not self._plans.is_meant(decision.match):
+        if plan.hides and not decision.of_route.is_meant:
             self.reports.unnamed_path(decision.scope)
         if self._on_plan is not None:
-            self._notify("on_plan", self._on_plan, decision.scope, decision.choice)
+            self.reports.notify("on_plan", self._on_plan, decision.scope, decision.choice)
         return plan
 
     def make(self, decision: Decision, turn: "Turn | None", plan: Plan, write: Write, sniff: bool) -> AsyncRewriter:
         """The stream of a plan, which writes to `write` and is told to `turn`. `sniff`: it may not be AG-UI."""
-        route, limit = decision.choice.route, self._limit
-        scope, input = decision.scope, decision.posted.input if decision.posted else None
-        context = Context(plan.client, route.path, scope, self._report_loss, limit, plan.reader_name, input)
-        sniff = sniff or self._plans.may_be_foreign(decision.match)
+        limit, posted = self._limit, decision.posted
+        input, route = None if posted is None else posted.input, decision.choice.route
+        context = Context(plan.client, route.path, decision.scope, self._report_loss, limit, plan.reader_name, input)
+        sniff = sniff or decision.of_route.may_be_foreign
         witness = None if turn is None else turn.witness(plan, context)
         if plan.hides and self._has_history and route.history and context._earlier is None:
             # A client may post what the app reads and the middleware does not: fail closed.
@@ -89,19 +82,8 @@ class Streams:
             turn.follow(stream.rewriter)
         return stream
 
-    def restored(self, scope: Scope, restoration: Restoration) -> None:
-        """Something was put back into a posted conversation."""
-        if self._on_restore is not None:
-            self._notify("on_restore", self._on_restore, scope, restoration)
-
     def _report_loss(self, loss: Loss) -> None:
         if self._warn:
             self.reports.loss(loss)
         if self._on_loss is not None:
-            self._notify("on_loss", self._on_loss, loss)
-
-    def _notify(self, name: str, hook: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            hook(*args, **kwargs)
-        except Exception as error:
-            self.reports.hook_failed(name, error)
+            self.reports.notify("on_loss", self._on_loss, loss)

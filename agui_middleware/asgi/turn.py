@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from starlette.types import Message, Send
+from starlette.types import Message, Scope, Send
 
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.reports import Reports
@@ -38,7 +38,8 @@ _MOST_WRITTEN: Final = 16
 class Turn:
     """What happens to the conversation of one request.
 
-    `threads`: where it is kept, `None` for nowhere. `on_restore` is called with what was put back, if anything was.
+    `threads`: where it is kept, `None` for nowhere. `on_restore` is called with the ASGI scope and what was put back, if
+    anything was.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Turn:
         threads: Threads | None,
         owner: str | None,
         reports: Reports,
-        on_restore: Callable[[Restoration], None],
+        on_restore: Callable[[Scope, Restoration], None],
     ) -> None:
         self._decision = decision
         self._route: Route = decision.choice.route
@@ -192,7 +193,7 @@ class Turn:
         self._given = restored.posted
         if restored.restoration is not None:
             self._decision.choice.restored = restored.restoration
-            self._on_restore(self._decision.choice.restored)
+            self._on_restore(self._decision.scope, restored.restoration)
         return restored.posted
 
     def _answered(self, posted: Posted) -> Posted:

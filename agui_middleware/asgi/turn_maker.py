@@ -9,8 +9,7 @@ from starlette.types import Message, Scope, Send
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.posted_input import is_readable
 from agui_middleware.asgi.reports import Reports
-from agui_middleware.config.plan import Restoration
-from agui_middleware.history.upgrade import upgrades_for
+from agui_middleware.config.plan import Plan, Restoration
 
 if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
@@ -29,9 +28,17 @@ class TurnMaker:
     imported with the first request that needs it: it takes as long as half of the package.
     """
 
-    def __init__(self, settings: "Settings", history: History, owner: Owner | None, reports: Reports) -> None:
+    def __init__(
+        self,
+        settings: "Settings",
+        history: History,
+        owner: Owner | None,
+        reports: Reports,
+        on_restore: Callable[[Scope, Restoration], None] | None,
+    ) -> None:
         self._owner = owner
         self._reports = reports
+        self._on_restore = on_restore
         self._threads = _threads(settings, settings.history if history is None else history)
         self._patience = settings.history_timeout
         self._open: set[Turn] = set()
@@ -42,20 +49,23 @@ class TurnMaker:
         """Whether conversations are kept."""
         return self._threads is not None
 
-    def of(self, decision: Decision, scope: Scope, on_restore: Callable[[Restoration], None]) -> "Turn | None":
+    def of(self, decision: Decision, plan: Plan) -> "Turn | None":
         """The turn of a request; `None` where its body is not to be read, since nothing in it can change."""
-        choice, threads = decision.choice, self._threads
-        plan, route = choice.plan, choice.route
+        route, threads = decision.choice.route, self._threads
         speaks = plan.interrupts is not None
         keeps = threads is not None and route.history and (plan.takes_away or speaks)
-        if not (keeps or speaks or upgrades_for(plan.named_client) or route.history_without_subagents):
+        if not (keeps or speaks or plan.posts_otherwise or route.history_without_subagents):
             return None
-        if not is_readable(scope):
+        if not is_readable(decision.scope):
             return None
         from agui_middleware.asgi.turn import Turn
 
-        owner, is_known = self._owned_by(scope) if keeps else (None, False)
-        return Turn(decision, threads if is_known else None, owner, self._reports, on_restore)
+        owner, is_known = self._owned_by(decision.scope) if keeps else (None, False)
+        return Turn(decision, threads if is_known else None, owner, self._reports, self._restored)
+
+    def _restored(self, scope: Scope, restoration: Restoration) -> None:
+        if self._on_restore is not None:
+            self._reports.notify("on_restore", self._on_restore, scope, restoration)
 
     def begin(self, turn: "Turn") -> None:
         """The response of a turn is about to begin; `end` follows in any case."""

@@ -1,11 +1,10 @@
 """From a route and a client to the filters of a response, and what was chosen for one request."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agui_middleware.config.readers import Reader
-from agui_middleware.downgrades import SUBAGENTS, build_pipeline, downgrades_for
+from agui_middleware.downgrades import SUBAGENTS, Downgrade, SdkRow, build_pipeline, downgrades_for, sdk_rows
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.interrupt_outcomes import interrupts_as_outcome
@@ -40,6 +39,10 @@ class Plan(NamedTuple):
     """The dialect that interrupts are put into for the reader, and its answers taken from; `None`: nothing is changed."""
     lowered: bool = False
     """The reader's release cannot read subagents: the route's `legacy_visibility` has decided what it sees of them."""
+    posts_otherwise: bool = False
+    """What the reader posts is upgraded, by the posted body alone."""
+    header_value: str | None = None
+    """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
 
     @property
     def named_client(self) -> ClientVersion | Reader | None:
@@ -56,13 +59,7 @@ class Plan(NamedTuple):
         """Whether there is anything to do but the framing."""
         return bool(self.composition.filters)
 
-    @property
-    def header_value(self) -> str | None:
-        """The value of `x-ag-ui-downgrade`; `None` for a release that nothing is changed for; each SDK has its own rows."""
-        return _header_value(self.client, self.reader, self.visibility)
 
-
-@lru_cache(maxsize=256)
 def _header_value(client: ClientVersion | None, reader: Reader | None, visibility: SubagentVisibility) -> str | None:
     rows = downgrades_for(client)
     if not rows and reader is None:
@@ -89,21 +86,24 @@ def make_plan(
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
-    rows = {row.name for row in downgrades_for(release, also, spared)}
-    dialect = _dialect(interrupts, reads_outcomes=_INTERRUPTS not in rows)
+    rows: list[Downgrade | SdkRow] = [*downgrades_for(release, also, spared), *sdk_rows(also)]
+    dialect = _dialect(interrupts, reads_outcomes=all(row.name != _INTERRUPTS for row in rows))
+    posts_otherwise = any(row.upgrade is not None for row in rows)
     asked = [interrupts_as_outcome] if dialect == "outcome" else []
     also = (*also, _INTERRUPTS) if dialect == "custom" else also
     pipeline = build_pipeline(release, visible, lowered=lowered, also=also, spared=spared)
     return Plan(
         client=release,
         visibility=seen,
-        composition=Composition([*before, *filters, *asked, *pipeline]),
+        composition=Composition([*before, *filters, *asked, *pipeline], foreign=len(before) + len(filters)),
         hides=hides,
         reads_comments=reader is None or reader.comments,
         reader=reader,
         takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),
         interrupts=dialect,
         lowered=lowered,
+        posts_otherwise=posts_otherwise,
+        header_value=_header_value(release, reader, seen),
     )
 
 
@@ -170,6 +170,7 @@ class Choice:
 
     def freeze(self) -> Plan:
         """Freeze the plan; later information is ignored."""
-        self._assumed = self.plan
-        self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
+        if self._choose is not None:
+            self._assumed = self._choose(self._assumed)
+            self._choose = None  # it leads to the scope, in which the choice may be for as long as somebody keeps it
         return self._assumed

@@ -1,17 +1,11 @@
 """The plans of a configuration: one for each route and reader, made once."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from agui_middleware.config.plan import Plan, make_plan
-from agui_middleware.config.readers import Reader
-from agui_middleware.config.routes import ELSEWHERE, EVERY_PATH, Route
+from agui_middleware.config.route_plans import RoutePlans
+from agui_middleware.config.routes import EVERY_PATH, Route
 from agui_middleware.config.routing import Match, Routing
 from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
-from agui_middleware.protocol.releases import ClientVersion
-
-# More than there are releases and SDKs. Only hops that name several clients, which combine in any way, can reach it.
-_MOST_OF_A_ROUTE: Final = 256
 
 
 class Plans:
@@ -32,44 +26,19 @@ class Plans:
         self.routing: Routing = Routing(routes or [EVERY_PATH])
         self.routes: Sequence[Route] = self.routing.routes
         self.only: Match | None = None if reads_paths else Match(0, routes[0].hides)
-        self._interrupts = interrupts
+        self.may_hide: bool = reads_paths and self.routing.hides
+        """Whether the framework may say that a route which hides has answered."""
         _check(named)
-        self._filters = [_resolve(index, route, named) for index, route in enumerate(self.routes)]
-        self._plans: dict[tuple[int, bool, ClientVersion | Reader | None], Plan] = {}
+        self._of: dict[Match, RoutePlans] = {}
+        for index, route in enumerate(self.routes):
+            filters = _resolve(index, route, named)
+            for hides in (False, True):
+                plans = RoutePlans(route, hides, filters, interrupts, reads_paths=reads_paths)
+                self._of[Match(index, hides)] = plans
 
-    def plan(self, match: Match, client: ClientVersion | Reader | None) -> Plan:
-        """The plan for a reader; `match.hides` overrides the visibility of the route."""
-        key = (match.route, match.hides, client)
-        plan = self._plans.get(key)
-        if plan is None:
-            route = self.routes[match.route]
-            if len(self._plans) >= _MOST_OF_A_ROUTE * len(self.routes):
-                self._plans.clear()
-            visibility = "hidden" if match.hides else route.visibility
-            interrupts = route.interrupts or self._interrupts
-            filters = self._filters[match.route]
-            plan = make_plan(client, visibility, route.legacy_visibility, filters, interrupts)
-            self._plans[key] = plan
-        return plan
-
-    def filters(self, match: Match) -> Sequence[Filter]:
-        """The filters of the route that decides."""
-        return self._filters[match.route]
-
-    def is_named(self, match: Match) -> bool:
-        """Whether the operator has configured the path, or the endpoint."""
-        route = self.routes[match.route]
-        return route is not EVERY_PATH and route is not ELSEWHERE
-
-    def is_meant(self, match: Match) -> bool:
-        """Whether subagents are hidden because the operator says so for this path."""
-        return match.hides and self.is_named(match) and self.routes[match.route].hides
-
-    def may_be_foreign(self, match: Match) -> bool:
-        """Whether an event stream may be something other than AG-UI: where a route stands for a whole app, and where an
-        endpoint is wrapped and does not hide.
-        """
-        return not self.is_named(match) or (self.only is not None and not match.hides)
+    def of(self, match: Match) -> RoutePlans:
+        """The plans of the route that decides; `match.hides` overrides its visibility."""
+        return self._of[match]
 
 
 def _check(named: Mapping[str, Filter]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import UNSET, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 from agui_middleware.protocol.posted import Posted
@@ -19,7 +19,7 @@ _MEDIA_PARTS: Final = ClientVersion(0, 0, 49)
 _PLACES: Final = ("data", "url", "id")
 
 
-@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("MESSAGES_SNAPSHOT", INPUT_ECHO)
 def binary_parts_as_media(context: Context) -> Step:
     """From 0.0.49 on, turn `binary` parts into media parts; drop duplicates of media parts, and malformed parts.
 

@@ -8,6 +8,7 @@ also for a small snapshot of a long conversation.
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
+from agui_middleware.filters.declared import INPUT_ECHO
 from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries
@@ -15,9 +16,9 @@ from agui_middleware.protocol.event_types import types_that
 from agui_middleware.protocol.messages import messages_of
 from agui_middleware.protocol.releases import ClientVersion
 
-MAKES_MESSAGES: Final = types_that(
+MAKES_MESSAGES: Final = {INPUT_ECHO} | types_that(
     lambda kind: (
-        kind.carries in (Carries.MESSAGES, Carries.ECHO)
+        kind.carries is Carries.MESSAGES
         or (kind.about.role is not None and kind.action in (Action.OPENS, Action.REPLACES, Action.ANSWERS))
     )
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from agui_middleware.downgrades.content_parts import Holder
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 
@@ -15,7 +15,7 @@ _TYPE: Final = "encryptedValueType"
 _WORD: Final = _TYPE.encode()
 
 
-@per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", INPUT_ECHO)
 def without_encrypted_value_types(context: Context) -> Step:
     """Take `encryptedValueType` off the event, and off messages and their tool calls."""
 

@@ -5,14 +5,14 @@ does not get it back in the next run.
 """
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import messages_of
 
 _WHY = "values that a model gave the client to keep, and will not get back"
 
 
-@per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT", INPUT_ECHO)
 def without_encrypted_values(context: Context) -> Step:
     """Drop REASONING_ENCRYPTED_VALUE. Values in messages stay: the client ignores them."""
 

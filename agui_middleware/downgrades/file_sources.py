@@ -6,11 +6,11 @@ part with its next run, and current agents reject it. So the part is dropped.
 
 from agui_middleware.downgrades.content_parts import edit_parts, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import JsonObject
 
 
-@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("MESSAGES_SNAPSHOT", INPUT_ECHO)
 def without_file_sources(context: Context) -> Step:
     """Drop the parts of messages whose source is a file."""
 

@@ -6,12 +6,12 @@ messages would duplicate those that the client has.
 """
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.messages import messages_of
 
 
-@per_event("RUN_STARTED")
+@per_event(INPUT_ECHO)
 def report_input_echo(context: Context) -> Step:
     """Report the loss of messages that an input echo may bring; change nothing."""
 

@@ -5,13 +5,13 @@ ag-ui-protocol before 1.0.0 rejects a posted input if one of four members is abs
 """
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_object
 from agui_middleware.protocol.posted import Posted
 
 
-@per_event("RUN_STARTED")
+@per_event(INPUT_ECHO)
 def with_input_lists(_: Context) -> Step:
     """Add missing lists to an input echo, empty."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import edit_parts, edit_posted_binaries, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.posted import Posted
 
@@ -21,7 +21,7 @@ _MIME_TYPE: Final = {
 _SOURCES: Final = ("data", "url")  # and the members of a binary part in which their values stand
 
 
-@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("MESSAGES_SNAPSHOT", INPUT_ECHO)
 def media_parts_as_binary(context: Context) -> Step:
     """Turn the media of messages into `binary` parts. A part without a value would be rejected, and goes."""
 

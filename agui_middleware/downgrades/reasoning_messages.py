@@ -4,12 +4,12 @@ Before 0.0.45 a client rejects a snapshot or an input echo that holds one.
 """
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
 
-@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("MESSAGES_SNAPSHOT", INPUT_ECHO)
 def without_reasoning_messages(context: Context) -> Step:
     """Drop messages of the role `reasoning`."""
 

@@ -6,12 +6,12 @@ run that brings a list. Its text parts are joined; media have no place in a stri
 
 from agui_middleware.downgrades.content_parts import Holder, joined
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
 
-@per_event("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", INPUT_ECHO)
 def join_result_parts(context: Context) -> Step:
     """Join the text parts of tool results, the empty string where there are none."""
 

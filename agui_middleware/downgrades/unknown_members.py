@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agui_middleware.downgrades.content_parts import MEDIA, is_media
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import JsonObject
 from agui_middleware.protocol.messages import edit_elements, edit_messages
 
@@ -17,7 +17,7 @@ _PARTS: Final = MEDIA | {"text", "binary"}
 _SOURCES: Final = frozenset({"data", "url", "file"})
 
 
-@per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+@per_event("MESSAGES_SNAPSHOT", INPUT_ECHO)
 def without_unknown_members(context: Context) -> Step:
     """Drop messages of an unknown role, and parts of messages that are of an unknown type or have an unknown source."""
 

@@ -19,6 +19,8 @@ class NextFilter(dict[str, int]):
 class Composition:
     """The filters of a plan, made once and shared by its responses.
 
+    The first `foreign` of `filters` may put anything into an event, also an echo of the input; `None`: all of them.
+
     - `awaiting`: those up to the last one that declares nothing: they may await, and each runs on a pump.
     - `declared`: the others. They await nothing, and are driven synchronously.
     - `asleep`: by declared filter, what passes it by until it has started.
@@ -26,11 +28,12 @@ class Composition:
     - `repeats`: by type of token, the generators among the declared filters that handle it. Types are left out that another
       filter handles which does not promise to repeat itself, see `per_event`.
     - `next`: for each place among the declared ones, the filter that an event of some type visits from there on.
+    - `next_without_echo`: the same for a RUN_STARTED without `input`.
     """
 
-    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next", "repeats")
+    __slots__ = ("asleep", "awaiting", "declared", "filters", "needs_input", "next", "next_without_echo", "repeats")
 
-    def __init__(self, filters: Sequence[Filter]) -> None:
+    def __init__(self, filters: Sequence[Filter], foreign: int | None = None) -> None:
         self.filters: tuple[Filter, ...] = tuple(filters)
         declares = [isinstance(filter, DeclaredFilter) for filter in self.filters]
         first = len(declares) - declares[::-1].index(False) if False in declares else 0
@@ -41,6 +44,9 @@ class Composition:
         self.needs_input: bool = any(map(does_need_input, self.filters))
         self.asleep: list[EventSource] = [filter.asleep for filter in self.declared]
         self.next: list[NextFilter] = _next(self.declared)
+        theirs = self.declared[: max(0, (len(self.filters) if foreign is None else foreign) - first)]
+        may_echo = any("RUN_STARTED" in filter.handled for filter in theirs)
+        self.next_without_echo: list[NextFilter] = self.next if may_echo else _next(self.declared, echo=False)
         self.repeats: dict[str, tuple[int, ...]] = {
             str(type): _generators(self.declared, type) for type in TOKENS if _repeats(self.declared, type)
         }
@@ -59,10 +65,12 @@ def _generators(filters: Sequence[DeclaredFilter], type: str) -> tuple[int, ...]
     )
 
 
-def _next(filters: Sequence[DeclaredFilter]) -> list[NextFilter]:
+def _next(filters: Sequence[DeclaredFilter], *, echo: bool = True) -> list[NextFilter]:
     types = frozenset(EventType).union({""}, *(filter.handled.named for filter in filters))
     tables = [NextFilter(dict.fromkeys(types, len(filters)))]
     for index, filter in reversed(list(enumerate(filters))):
         later = tables[0]
-        tables.insert(0, NextFilter({type: index if type in filter.handled else later[type] for type in types}))
+        passed_by = "RUN_STARTED" if filter.handled.needs_echo and not echo else None
+        handled = {type for type in types if type in filter.handled and type != passed_by}
+        tables.insert(0, NextFilter({type: index if type in handled else later[type] for type in types}))
     return tables

@@ -18,6 +18,11 @@ from agui_middleware.protocol.event import Event
 EVERYTHING: Final = "*"
 """Stands for every event type, those from after this release included."""
 
+INPUT_ECHO: Final = "RUN_STARTED with `input`"
+"""Stands for a RUN_STARTED that echoes the run's input. A filter that looks at nothing else of RUN_STARTED declares this,
+and is not even started for one without: most servers send no echo, and every stream has a RUN_STARTED.
+"""
+
 Deliver: TypeAlias = Callable[[Any], object]
 Step: TypeAlias = Callable[[Event], Event | None]
 """One event in; out comes the event to pass on, or `None` where there is none (yet)."""
@@ -26,11 +31,15 @@ Step: TypeAlias = Callable[[Event], Event | None]
 class HandledTypes:
     """The event types that a filter looks at."""
 
-    __slots__ = ("_all", "_except", "named")
+    __slots__ = ("_all", "_except", "named", "needs_echo")
 
     def __init__(self, types: frozenset[str], except_: frozenset[str]) -> None:
         self._all = EVERYTHING in types
         self._except = except_
+        self.needs_echo: bool = INPUT_ECHO in types and "RUN_STARTED" not in types
+        """Whether a RUN_STARTED without `input` is nothing to look at."""
+        if INPUT_ECHO in types:
+            types = types - {INPUT_ECHO} | {"RUN_STARTED"}
         self.named: frozenset[str] = types | except_
         """The types that this declaration names. All others are treated alike."""
 
@@ -139,10 +148,6 @@ class _RunningFunction:
 
     def close(self) -> None:
         pass
-
-
-AT_WORK: Final[Running] = _RunningFunction(lambda event: event)
-"""Stands for any filter of one function, of which nothing but the function is needed."""
 
 
 def _call(filter: Callable[..., Any], context: Context, events: EventSource) -> AsyncIterator[Any]:

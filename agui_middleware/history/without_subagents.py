@@ -3,7 +3,7 @@
 from agui_middleware.protocol.event import UNSET, as_id
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.messages import calls_of
-from agui_middleware.protocol.ownership import tagged
+from agui_middleware.protocol.nameless_owners import tagged
 from agui_middleware.protocol.posted import MessageHead, Posted
 
 

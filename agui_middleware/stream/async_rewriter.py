@@ -36,10 +36,10 @@ class AsyncRewriter:
         log: RateLimitedLog | None = None,
         witness: Witness | None = None,
     ) -> None:
-        options = Options(sniff=sniff, verify=verify, log=log)
         if witness is None:
-            self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, **options)
+            self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, sniff=sniff, verify=verify, log=log)
         else:
+            options = Options(sniff=sniff, verify=verify, log=log)
             self.rewriter = WitnessedRewriter(plan, context, max_event_bytes, witness, **options)
         self._write = write
         filters = plan.composition.awaiting
@@ -97,12 +97,17 @@ class AsyncRewriter:
 
     async def close(self) -> None:
         """Unwind the filters. Nothing is written afterwards, and no reference to this object is left: see `Chain.close`."""
-        pumps, self._pumps, self._write = self._pumps, None, _write_nowhere
+        pumps, self._pumps = self._pumps, None
         try:
             if pumps is not None:
                 await pumps.close()
         finally:
-            self.rewriter.close()
+            self.close_at_once()
+
+    def close_at_once(self) -> None:
+        """`close`, where no filter may await."""
+        self._write = _write_nowhere
+        self.rewriter.close()
 
     async def _take(self, items: list[Item], pumps: Pumps) -> None:
         for item in items:

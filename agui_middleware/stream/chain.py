@@ -6,7 +6,7 @@ from typing import Any
 
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import AT_WORK, PerEventFilter, Running, Step
+from agui_middleware.filters.declared import PerEventFilter, Running, Step
 from agui_middleware.filters.source import EventSource, report_failed_close
 from agui_middleware.filters.stage import Stage
 from agui_middleware.protocol.errors import run_error
@@ -28,6 +28,7 @@ class Chain:
         "_emit",
         "_filters",
         "_next",
+        "_next_without_echo",
         "_repeats",
         "_running",
         "_skipping",
@@ -39,12 +40,13 @@ class Chain:
     def __init__(self, composition: Composition, context: Context, emit: Callable[[Event], None]) -> None:
         self._filters = composition.declared
         self._next = composition.next
+        self._next_without_echo = composition.next_without_echo
         self._repeats = composition.repeats
         self._context = context
         self._emit = emit
         self._count = len(self._filters)
         # A filter starts with the first event that it handles: most types never come, so most filters never start.
-        self._running: list[Running | None] = [None] * self._count
+        self._running: dict[int, Running] = {}  # those that may hold something back
         self._steps: list[Step | None] = [None] * self._count
         self._skipping: list[EventSource] = [*composition.asleep]
         self._dead = -1  # the last filter that takes no more events: what would reach it, or any before it, is dropped
@@ -53,7 +55,20 @@ class Chain:
 
     def push(self, event: Event) -> None:
         """Pass one event to the filters. Everything that they yield for it has been emitted when this returns."""
+        if event.head.type == "RUN_STARTED" and not event.may_contain(b'"input"'):
+            self._start_run(event)
+            return
         left = self.walk(event)
+        if left is not None:
+            self.leave(left)
+
+    def _start_run(self, event: Event) -> None:
+        """`push`, for a RUN_STARTED without `input`: the filters that look only at that need not even be started."""
+        self._next, whole = self._next_without_echo, self._next
+        try:
+            left = self.walk(event)
+        finally:
+            self._next = whole
         if left is not None:
             self.leave(left)
 
@@ -76,7 +91,7 @@ class Chain:
                 self._fail(index, error)
                 return None
             if passed is None:
-                if self._running[index].done:  # type: ignore[union-attr]  # it has just been started, if not before
+                if index in self._running and self._running[index].done:
                     self._end_behind(index)
                 return None
             if passed is not event:
@@ -112,21 +127,17 @@ class Chain:
 
         No reference to this object is left, so that a finished response is freed at once, without the garbage collector.
         """
-        for running in self._running:
-            if running is not None and running is not AT_WORK:
-                try:
-                    running.close()
-                except Exception as error:
-                    report_failed_close(error)
+        for index in sorted(self._running):
+            try:
+                self._running[index].close()
+            except Exception as error:
+                report_failed_close(error)
         self._end_at(self._count)
-        self._running = [None] * self._count
-        self._steps = [None] * self._count
-        self._emit = _drop
+        self._running, self._steps, self._emit = {}, [], _drop
 
     def _start(self, index: int) -> Step:
         filter = self._filters[index]
         if type(filter) is PerEventFilter:
-            self._running[index] = AT_WORK
             step = self._steps[index] = filter.begin(self._context)
             return step
         running = self._running[index] = filter.start(self._context, partial(self._deliver, index + 1))
@@ -154,12 +165,11 @@ class Chain:
         self._finish_from(self._dead + 1)
 
     def _finish_from(self, index: int) -> None:
-        for later in range(index, self._count):
-            running = self._running[later]
-            if running is None or running is AT_WORK or running.done or later <= self._dead:
-                continue
+        later = index - 1
+        # Asked anew each time: what a filter still yields may start another one behind it, or end one.
+        while (later := min([each for each in self._running if each > max(later, self._dead)], default=-1)) >= 0:
             try:
-                running.finish()
+                self._running[later].finish()
             except Exception as error:
                 self._fail(later, error)
                 return

@@ -51,6 +51,7 @@ class Rewriter:
         self.sniffer: Sniffer | None = sniffer(self.decoder, max_event_bytes, plan.reads_comments) if sniff else None
         self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
         self._unsettled = sniff  # either of the two
+        self._is_first = plan.rewrites or sniff  # nothing was fed yet
         self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
         self._repeated = Repeated(max_event_bytes)
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
@@ -75,12 +76,12 @@ class Rewriter:
 
         A chunk in which nothing changes is returned as the same object.
         """
+        if self._is_first:
+            return self._feed_first(chunk)
         if self._repeated.starts:
             written = self._repeated.rewrite(chunk)
             if written is not None:
                 return written
-        if self._unsettled:
-            return self._sniff(chunk)
         if self.decoder.one_frame(chunk) is None:
             self._repeated.starts.clear()
             self._take(self.decoder.feed(chunk))
@@ -120,7 +121,7 @@ class Rewriter:
             else:
                 self.pass_through()
         if not self.passthrough:
-            if complete:
+            if complete and not self.decoder.idle:
                 self._take(self.decoder.finish())
             if not self.ended:
                 self.chain.finish()
@@ -237,6 +238,20 @@ class Rewriter:
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
         event.raw  # noqa: B018  # encoded here, where a filter that put in a value that is not JSON is to blame
         self._out.append(event)
+
+    def _feed_first(self, chunk: bytes) -> bytes:
+        """The first bytes, and those of a stream that may not be AG-UI.
+
+        Nearly every stream begins with a RUN_STARTED, for which there is a shorter way than `walk`: see `Chain.push`.
+        """
+        if self._unsettled:
+            return self._sniff(chunk)
+        self._is_first = False
+        if chunk.find(b"RUN_STARTED") < 0:
+            return self.feed(chunk)
+        self._take(self.decoder.feed(chunk))
+        written = self.written()
+        return chunk if written == chunk else written
 
     def _sniff(self, chunk: bytes) -> bytes:
         if self.sniffer is None:

@@ -17,6 +17,7 @@ import msgspec
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 64 * 1024
+_NO_PIECES = bytearray()
 
 
 class Fields(msgspec.Struct, gc=False):
@@ -59,12 +60,14 @@ class Pieces:
     __slots__ = ("_blocks", "_tail", "size")
 
     def __init__(self) -> None:
-        self._blocks: list[bytes] = []
-        self._tail = bytearray()
+        self._blocks: list[bytes] | None = None  # made for the first piece: most events come in one
+        self._tail: bytearray = _NO_PIECES
         self.size: int = 0
 
     def append(self, piece: bytes) -> None:
         """Append a piece."""
+        if self._blocks is None:
+            self._blocks, self._tail = [], bytearray()
         self.size += len(piece)
         if len(piece) < _BLOCK:
             self._tail += piece
@@ -76,9 +79,10 @@ class Pieces:
 
     def take(self) -> bytes:
         """Return all pieces, joined, and forget them."""
-        self._blocks.append(bytes(self._tail))
-        whole = b"".join(self._blocks)
-        self.__init__()  # type: ignore[misc]  # as it began
+        if self._blocks is None:
+            return b""
+        whole = b"".join([*self._blocks, self._tail])
+        self._blocks, self._tail, self.size = None, _NO_PIECES, 0
         return whole
 
 

@@ -90,7 +90,7 @@ def test_what_describes_the_body_goes_and_the_rest_keeps_its_order() -> None:
 )
 def test_vary_is_extended_by_what_is_missing(varies: list[bytes], added: list[bytes]) -> None:
     before = [(b"vary", value) for value in varies]
-    after = headers.for_rewritten_body(before, ["x-client", "x-other"], None)
+    after = headers.for_rewritten_body(before, ("x-client", "x-other"), None)
     assert after == [*before, *((b"vary", value) for value in added)]
 
 

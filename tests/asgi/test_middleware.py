@@ -18,6 +18,7 @@ from agui_middleware.asgi.request import Body
 from agui_middleware.config.options import RouteOptions
 from agui_middleware.config.plan import Choice
 from agui_middleware.config.routes import ELSEWHERE
+from agui_middleware.config.routing import Match
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.tools import deny_tools
 from agui_middleware.testing import encode_events
@@ -806,5 +807,5 @@ async def test_one_object_keeps_no_state_of_any_stream() -> None:
     app = serving()
     for number in range(100):
         await ask(app, headers=[(NAME, b"0.0.58-canary.%d" % number)], query=b"x-ag-ui-client-version=%d" % number)
-    assert len(app._plans._plans) == 1
+    assert len(app._plans.of(Match(0, False))._plans) == 1
     assert len(app._reports.request._counts) <= 1

@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, ClientVersion, Route, Settings
 from agui_middleware.asgi.fault_watch import FaultWatch
+from agui_middleware.config.plans import Plans
+from agui_middleware.config.routing import Match
 
 Wrap = Callable[[ASGIApp], ASGIApp]
 
@@ -118,9 +120,11 @@ def ours(visibility: Any = "auto", client: str | None = None) -> Wrap:
 def look_for_faults(app: ASGIApp) -> ASGIApp:
     """What is done beside the first responses of a route: nothing is rewritten, a copy is examined."""
 
+    of_route = Plans([Route(path="/agent")], {}).of(Match(0, False))
+
     async def examined(scope: Scope, receive: Receive, send: Send) -> None:
         watch = FaultWatch(lambda route, feature: None, max_event_bytes=10 * 1024 * 1024)
-        await watch.watch(app, "/agent", ())(scope, receive, send)
+        await watch.watch(app, of_route)(scope, receive, send)
 
     return examined
 

@@ -18,7 +18,7 @@ from tests.benchmarks.exchange import exchange
 STREAMS = {"parent's deltas": streams.parents_deltas, "subagent's deltas": streams.subagents_deltas}
 EVENTS = (300, 1300)  # the first warm up: the interpreter specialises its instructions, and caches fill
 Count = tuple[str, str, int]
-_COLLECTED = re.compile(r"^==(\d+)== Collected : (\d+)", re.MULTILINE)
+COLLECTED = re.compile(r"^==(\d+)== Collected : (\d+)", re.MULTILINE)
 
 
 def available() -> bool:
@@ -45,7 +45,7 @@ def _counted(names: list[str]) -> dict[Count, int]:
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *run]
     # One order of every set and dict.
     told = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONHASHSEED": "0"}, check=True)
-    collected = {int(pid): int(count) for pid, count in _COLLECTED.findall(told.stderr)}
+    collected = {int(pid): int(count) for pid, count in COLLECTED.findall(told.stderr)}
     counts: dict[Count, int] = {}
     for line in told.stdout.splitlines():
         pid, stream, name, events = line.split("\t")

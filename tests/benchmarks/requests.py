@@ -10,8 +10,8 @@ from agui_middleware import AGUIMiddleware, Route, Settings
 from tests.benchmarks.timing import Spread, Turn, alternate
 
 MANY = 1_000
-_REPEATED = 200
-_RUN = [
+REPEATED = 200
+RUN = [
     b'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n',
     b'data: {"type":"RUN_FINISHED","threadId":"t","runId":"r"}\n\n',
 ]
@@ -53,11 +53,11 @@ def request(path: str = "/agent", method: str = "POST", client: bytes | None = N
     }
 
 
-def answered(app: ASGIApp, **members: Any) -> Turn:
+def answered(app: ASGIApp, repeated: int, **members: Any) -> Turn:
     """A turn of many requests, each with a scope of its own, as a server makes it."""
 
     async def take() -> None:
-        for _ in range(_REPEATED):
+        for _ in range(repeated):
             await app(request(**members), _receive, _send)
 
     return take
@@ -71,26 +71,26 @@ async def _send(message: Message) -> None:
     pass
 
 
-def matching() -> Turn:
+def matching(repeated: int = REPEATED) -> Turn:
     """What all is measured against: one route with a parameter, and a path that it takes."""
     route = starlette.routing.Route("/agents/{name}", lambda request: None, methods=["POST"])
     scope = {"type": "http", "method": "POST", "path": "/agents/a", "root_path": "", "path_params": {}}
 
     async def take() -> None:
-        for _ in range(_REPEATED):
+        for _ in range(repeated):
             route.matches(scope)
 
     return take
 
 
-def cases() -> dict[str, tuple[Turn, Turn]]:
-    """By name: what is measured, and the same without the middleware, or without that one feature of it."""
-    stream, answer = answering(b"text/event-stream", _RUN), answering(b"application/json", [b"{}"])
+def cases(repeated: int = REPEATED) -> dict[str, tuple[Turn, Turn]]:
+    """By name: what is measured, and the same without the middleware, or without that one feature of it, so often."""
+    stream, answer = answering(b"text/event-stream", RUN), answering(b"application/json", [b"{}"])
     one = Settings(routes=[Route(path="/agent")])
     many = Settings(routes=[Route(path=f"/agents/{number}/{{name}}") for number in range(MANY)])
 
     def beside(app: ASGIApp, settings: Settings, **members: Any) -> tuple[Turn, Turn]:
-        return answered(AGUIMiddleware(app, settings), **members), answered(app, **members)
+        return answered(AGUIMiddleware(app, settings), repeated, **members), answered(app, repeated, **members)
 
     return {
         "a stream, 0.0.58": beside(stream, one, client=b"0.0.58"),
@@ -102,18 +102,18 @@ def cases() -> dict[str, tuple[Turn, Turn]]:
         "a JSON answer": beside(answer, one),
         "1,000 routes, none matches": beside(answer, many, path="/other"),
         "1,000 routes, the last matches": beside(answer, many, path=f"/agents/{MANY - 1}/a"),
-        **_features(stream),
+        **_features(stream, repeated),
     }
 
 
-def _features(app: ASGIApp) -> dict[str, tuple[Turn, Turn]]:
+def _features(app: ASGIApp, repeated: int) -> dict[str, tuple[Turn, Turn]]:
     """What one feature adds to a stream, with a store that keeps nothing of it: it is read, and not written."""
     routes = [Route(path="/agent")]
 
     def compared(having: Settings, lacking: Settings, client: bytes | None = None) -> tuple[Turn, Turn]:
         return (
-            answered(AGUIMiddleware(app, having), client=client),
-            answered(AGUIMiddleware(app, lacking), client=client),
+            answered(AGUIMiddleware(app, having), repeated, client=client),
+            answered(AGUIMiddleware(app, lacking), repeated, client=client),
         )
 
     plain = Settings(routes=routes, keep_alive=0, warn=False)

@@ -4,6 +4,8 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from starlette.types import Scope
+
 from agui_middleware import ClientVersion, Restoration
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.turn import Turn
@@ -30,5 +32,5 @@ def turn_without_store(client: ClientVersion | Reader | None) -> Turn:
     return Turn(decision, None, None, Reports(), _restored_nothing)
 
 
-def _restored_nothing(_: Restoration) -> None:
+def _restored_nothing(_: Scope, __: Restoration) -> None:
     raise AssertionError("nothing is kept")

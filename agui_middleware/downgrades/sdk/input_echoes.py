@@ -4,11 +4,11 @@ Java reads it into its own classes, which know neither content parts nor the new
 """
 
 from agui_middleware.filters.contract import Context
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import Event
 
 
-@per_event("RUN_STARTED")
+@per_event(INPUT_ECHO)
 def without_input_echoes(context: Context) -> Step:
     """Remove `input`."""
 

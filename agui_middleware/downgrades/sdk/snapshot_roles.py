@@ -5,7 +5,7 @@ assistant message of an activity, which it posts back with the next run.
 """
 
 from agui_middleware.filters.contract import Context, Filter
-from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.declared import INPUT_ECHO, Step, per_event
 from agui_middleware.protocol.event import Event, JsonObject
 from agui_middleware.protocol.messages import edit_messages
 
@@ -13,7 +13,7 @@ from agui_middleware.protocol.messages import edit_messages
 def _without(*roles: str) -> Filter:
     words = [f'"{role}"'.encode() for role in roles]
 
-    @per_event("MESSAGES_SNAPSHOT", "RUN_STARTED")
+    @per_event("MESSAGES_SNAPSHOT", INPUT_ECHO)
     def without_roles(context: Context) -> Step:
         def keep(message: JsonObject) -> JsonObject | None:
             if message.get("role") not in roles:
