@@ -192,6 +192,8 @@ def untag(event: Event) -> Event:
     """Take `subagentRunId` off an event and off what it carries: messages, echoed messages and interrupts. Payloads are
     not looked into. A tag that is no string is malformed, and not repaired.
     """
+    if event.head.type == "MESSAGES_SNAPSHOT" and (untagged := event.messages_untagged()) is not None:
+        return untagged
     edit = _CARRIED.get(event.head.type)
     return event.untagged() if edit is None else edit(event.untagged(), _untag_object)
 
