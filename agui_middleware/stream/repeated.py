@@ -38,10 +38,12 @@ _read = msgspec.json.Decoder(str).decode
 class Repeated:
     """By the start of a token, the start to write in its place: the same if nothing changes, none if it is dropped."""
 
-    __slots__ = ("_longest", "_tries", "starts")
+    __slots__ = ("_longest", "_tries", "start", "starts")
 
     def __init__(self, max_event_bytes: int) -> None:
         self.starts: dict[bytes, bytes] = {}
+        self.start: bytes = b""
+        """That of the chunk that was rewritten last."""
         self._longest = max_event_bytes + 2  # the blank line does not count
         self._tries = TRIES
 
@@ -55,6 +57,7 @@ class Repeated:
         if written is None or not _is_plain(rest) or len(chunk) > self._longest:
             return None
         self._tries = TRIES
+        self.start = start
         if written == start:
             return chunk
         return b'%b"delta":%b' % (written, rest) if written else b""
