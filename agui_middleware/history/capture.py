@@ -1,4 +1,4 @@
-"""What a response gives the client next to what the agent has said, and what is to be kept of it."""
+"""Compare what a response gives the client with what the agent said, and keep the difference."""
 
 from collections.abc import Callable
 from functools import partial
@@ -85,7 +85,7 @@ class Capture:
         self._calls = SharedTexts(*sides, of_calls=True, restated=restated)
 
     def agent_sent(self, event: Event) -> None:
-        """An event of the agent's, in the order in which it has sent them."""
+        """Take an event of the agent's, in the order in which it sent them."""
         if not self.has_given_up:
             try:
                 self._agent_sent(event)
@@ -112,7 +112,7 @@ class Capture:
             self._canonical.take(event)
 
     def client_got(self, event: Event) -> None:
-        """An event that the client is sent, in order."""
+        """Take an event that the client is sent, in order."""
         if not self.has_given_up:
             try:
                 self._client_got(event)
@@ -137,7 +137,7 @@ class Capture:
         self._base.take(event)
 
     def passed(self, event: Event) -> None:
-        """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
+        """Take an event for both sides that reaches the client unchanged, as nearly every token does."""
         type = event.head.type
         if type in TOKENS and not (self._our_lanes or self._their_lanes):
             texts, id = self._texts_of(event, type)
@@ -177,9 +177,9 @@ class Capture:
         return (self._calls, token.head.toolCallId) if type in _OF_CALLS else (self._texts, token.head.messageId)
 
     def finish(self) -> Kept | None:
-        """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.
+        """Return what is to be kept of the response so far; `None` if there is nothing, or more than the limit.
 
-        It may be asked before the end, and again: what it returns later has the say of what it has returned before.
+        It may be called before the end, and again: a later result replaces an earlier one.
         """
         if self.has_given_up:
             return None

@@ -1,4 +1,4 @@
-"""Texts of which agent and client get the same: their tokens are not kept.
+"""Texts that agent and client share: their tokens are not kept.
 
 Nearly every token reaches the client as the agent has sent it, or without its tag. Of such a text nothing needs to be
 remembered but that both have it: a mark stands for what is left out, in both conversations. Only where the client gets
@@ -77,7 +77,7 @@ class SharedTexts:
         self._last_id = ""
 
     def agent_sent(self, token: Event, id: str) -> None:
-        """A token of the agent, for the entity `id`."""
+        """Take a token of the agent, for the entity `id`."""
         if id in self._alone:
             self._read_alone(id)
         if self._last is not None:
@@ -88,7 +88,7 @@ class SharedTexts:
         self._last_id = id
 
     def client_got(self, token: Event, id: str) -> None:
-        """A token that the client gets, for the entity `id`."""
+        """Take a token that the client gets, for the entity `id`."""
         if id in self._alone:
             self._read_alone(id)
         last = self._last
@@ -151,7 +151,7 @@ class SharedTexts:
         return True
 
     def settle(self) -> None:
-        """Something else is about to change the conversations: what both have is looked up anew."""
+        """Forget which texts are shared: something else is about to change the conversations."""
         self._shared.clear()
         self._read_all_alone()
         if self._last is not None:
@@ -207,7 +207,7 @@ class SharedTexts:
                 self._unread += OVERHEAD
 
     def _match(self, token: Event, id: str) -> None:
-        """Leave out a token that the agent has sent and the client now gets, or have both keep what they have."""
+        """Leave out a token that the client now gets as the agent sent it, or have both sides keep theirs."""
         waiting = self._waiting.get(id)
         if waiting:
             while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
@@ -269,7 +269,7 @@ class SharedTexts:
         return self._both(id) is not None
 
     def _mark(self, id: str) -> str | None:
-        """Have a mark stand in both conversations for what is left out; returns it, or `None` where that cannot be."""
+        """Put a mark into both conversations for the tokens left out. Return it, or `None` if they differ already."""
         both = self._both(id)
         if both is None:
             return None
