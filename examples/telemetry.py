@@ -11,9 +11,7 @@ from fastapi import FastAPI
 from opentelemetry import metrics
 from starlette.types import Scope
 
-from agui_middleware import AGUIMiddleware, Route, Settings
-from agui_middleware.config.plan import Choice
-from agui_middleware.filters import Loss
+from agui_middleware import AGUIMiddleware, Choice, Loss, Route, Settings
 from examples.agent import agent
 
 meter = metrics.get_meter("agui_middleware")

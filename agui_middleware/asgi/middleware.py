@@ -142,6 +142,9 @@ class AGUIMiddleware:
             await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
             decision.freeze()
+            decision.posted = (
+                None  # it leads to the turn, and that back here: both would wait for the garbage collector
+            )
             if turn is not None:
                 await self._turns.end(turn)
 

@@ -120,8 +120,10 @@ class TurnMaker:
         except Exception as error:
             self._reports.hook_failed("owner", error)
             return None, False
-        if owner is None or isinstance(owner, str):
-            return owner, True
+        if owner is None:
+            return None, True
+        if isinstance(owner, str):
+            return str.__str__(owner), True  # a subclass that masks itself in logs would be the same for all users
         self._reports.hook_failed(
             "owner", TypeError(f"`owner` returned a {type(owner).__name__}, not a string or None")
         )

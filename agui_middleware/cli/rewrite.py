@@ -67,11 +67,15 @@ def rewrite(
 
     async def run() -> None:
         left = rewrite_stream(chunks(), client=client, visibility=visibility, filters=filters, input=posted)
+        nothing = True
         async for written in left:
+            nothing = nothing and not written
             # Only here: an OSError of a filter keeps its traceback.
             with standard_streams():
                 sys.stdout.buffer.write(written)
                 sys.stdout.buffer.flush()
+        if nothing:  # such as the page of an error that was saved as a recording
+            click.echo("Nothing was written: the input has no AG-UI event, or the filters have dropped all.", err=True)
 
     anyio.run(run)
 

@@ -25,6 +25,7 @@ class Plan(NamedTuple):
     client: ClientVersion | None
     """The release that reads it, or that the reader reads like; `None`: one that reads everything."""
     visibility: SubagentVisibility
+    """What the reader sees of subagents."""
     composition: Composition
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
@@ -36,6 +37,8 @@ class Plan(NamedTuple):
     """The reader may end with another conversation than the agent's, so that it posts another one."""
     interrupts: Literal["custom", "outcome"] | None = None
     """The dialect that interrupts are put into for the reader, and its answers taken from; `None`: nothing is changed."""
+    lowered: bool = False
+    """The reader's release cannot read subagents: the route's `legacy_visibility` has decided what it sees of them."""
     posts_otherwise: bool = False
     """What the reader posts is upgraded, by the posted body alone."""
     header_value: str | None = None
@@ -71,17 +74,15 @@ def make_plan(
     filters: Sequence[Filter] = (),
     interrupts: str = "auto",
 ) -> Plan:
-    """The route's filters, then what the client needs: chunk expansion, visibility, downgrades newest first, the guard.
+    """The route's filters, then what the client needs: chunk expansion, visibility, downgrades in their order, the guard.
 
-    `visibility` is a floor: a client that cannot read subagents is given less, and no client is given more. `interrupts` is
-    as in `Settings`. Raises `ValueError` where `visibility` is neither `auto` nor a value of `SubagentVisibility`.
+    `visibility`, `legacy_visibility` and `filters` are as in `Route`, `interrupts` is as in `Settings`. Raises `ValueError`
+    where `visibility` is neither `auto` nor a value of `SubagentVisibility`.
     """
     reader = client if isinstance(client, Reader) else None
     release = client.release if isinstance(client, Reader) else client
     also, spared = ((), ()) if reader is None else (reader.rows, reader.spared)
-    lowered = visibility in ("auto", "attributed") and SUBAGENTS in downgrades_for(release)
-    shown = legacy_visibility if lowered else "attributed" if visibility == "auto" else visibility
-    seen = SubagentVisibility(shown)
+    seen, lowered = _seen(visibility, legacy_visibility, release)
     visible = [] if seen is SubagentVisibility.ATTRIBUTED else [seen.filter()]
     hides = seen is SubagentVisibility.HIDDEN
     before = [track_ownership] if hides and filters else []
@@ -100,9 +101,19 @@ def make_plan(
         reader=reader,
         takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),
         interrupts=dialect,
+        lowered=lowered,
         posts_otherwise=posts_otherwise,
         header_value=_header_value(release, reader, seen),
     )
+
+
+def _seen(visibility: str, legacy: str, release: ClientVersion | None) -> tuple[SubagentVisibility, bool]:
+    """What a reader sees of subagents, never more than the route shows, and whether `legacy` has decided that."""
+    if visibility not in ("auto", "attributed"):
+        return SubagentVisibility(visibility), False
+    if SUBAGENTS in downgrades_for(release):
+        return SubagentVisibility(legacy), True
+    return SubagentVisibility.ATTRIBUTED, False
 
 
 def _dialect(interrupts: str, *, reads_outcomes: bool) -> Literal["custom", "outcome"] | None:

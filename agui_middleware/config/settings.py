@@ -44,8 +44,8 @@ class Settings(ExplainedModel, BaseSettings):
       no proxy on the way closes the stream as idle. 0: never.
     - `interrupts`: how a client is asked where a run pauses for an answer, and how it answers. `auto`: clients that read
       outcomes as the agent does; releases before 0.0.54 by CUSTOM events `on_interrupt`, which they answer by
-      `forwardedProps.command.resume`. `custom`: all clients that way, for CopilotKit up to 1.60. `outcome`: for an agent
-      that speaks only the older dialect, clients that read outcomes get one, and answer by `resume`.
+      `forwardedProps.command.resume`. `custom`: all clients that way, for CopilotKit before 1.61.2. `outcome`: for an
+      agent that speaks only the older dialect, clients that read outcomes get one, and answer by `resume`.
     - `history`: the URL of the store for what clients could not be given, so that the agent gets it back with the next
       run: `memory://`, `sqlite:///path/to/file`, `redis://host:6379/0`, `valkey://host`; `rediss` and `valkeys` for TLS.
       Without one nothing is kept. The last four need `pip install 'agui-middleware[history]'`.

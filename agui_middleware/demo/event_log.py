@@ -28,13 +28,12 @@ UNKNOWN_TYPES = Reason(
 ENDED = Reason("ended", "The run was ended: a route that hides must not send what it could not read.")
 
 
-def reasons(plan: Plan, visibility: str) -> list[Reason]:
-    """The reason of each filter of a plan that `make_plan` made for `visibility`, in order."""
+def reasons(plan: Plan) -> list[Reason]:
+    """The reason of each filter of a plan, in order."""
     own = [] if plan.reader is None else plan.reader.own_rows
     declared: list[Downgrade | SdkRow] = [*downgrades_for(plan.client), *own]
     rows = {row.filter: row for row in declared if row.filter is not None}
-    lowered = visibility in ("auto", "attributed") and SUBAGENTS in rows.values()
-    chosen = SUBAGENTS if lowered else Reason("visibility", f"The route shows subagents {plan.visibility}.")
+    chosen = SUBAGENTS if plan.lowered else Reason("visibility", f"The route shows subagents {plan.visibility}.")
     found = []
     for filter in plan.composition.filters:
         reason = rows.get(filter, chosen if filter is plan.visibility.filter() else UNKNOWN_TYPES)
@@ -103,12 +102,11 @@ class _RunningWatch:
 class Journal(Context):
     """The context of one traced response, which also records the filters that act and the events that are held back."""
 
-    def __init__(self, plan: Plan, visibility: str) -> None:
+    def __init__(self, plan: Plan) -> None:
         super().__init__(plan.client, on_loss=self._note_loss)
         self.losses: list[Loss] = []
         self.watched: list[Watched] = [
-            Watched(filter, reason)
-            for filter, reason in zip(plan.composition.declared, reasons(plan, visibility), strict=True)
+            Watched(filter, reason) for filter, reason in zip(plan.composition.declared, reasons(plan), strict=True)
         ]
         self.plan: Plan = plan._replace(composition=Composition(self.watched))
         self._number = 0

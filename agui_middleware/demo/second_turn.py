@@ -44,8 +44,15 @@ class SecondTurn:
 
     def passed(self, event: Event) -> None:
         """Take an event that the client receives as the agent sent it."""
+        self.replaced(event, event)
+
+    def replaced(self, event: Event, left: Event) -> None:
+        """Take an event of the agent, and the one that the client receives for it."""
         self.agent_sent(event)
-        self.client_got(event)
+        self.client_got(left)
+
+    def taker(self, token: Event, written: bytes) -> None:
+        """Take no chunk unread: the client's side of the next turn is read from the events."""
 
     def summary(self) -> dict[str, Any]:
         """Return both sides of the next turn.

@@ -58,7 +58,7 @@ class Tracer:
 
     def __init__(self, client: ClientVersion | Reader | None, visibility: str) -> None:
         plan = make_plan(client, visibility)
-        self._journal = Journal(plan, visibility)
+        self._journal = Journal(plan)
         self._second_turn = SecondTurn(plan) if plan.takes_away else None
         witness = None if self._second_turn is None else Witness(self._second_turn, lambda event: event)
         self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT, witness=witness)

@@ -108,6 +108,23 @@ class Line:
             return frozenset()
         return _OTHERS if self._open is None else _CONTENTS
 
+    @property
+    def alternates(self) -> bool:
+        """Whether something waits, and no snapshot that content may belong to: `take_content` does what `take` does then."""
+        return bool(self._waiting) and not self._snapshots
+
+    def take_content(self, event: Event) -> Event | None:
+        """Give content of the open text or call back, and hold back all other. Raises `EventTooLarge` as `take` does.
+
+        Of two texts that alternate, one passes and the other waits. Resuming the generator for each costs twice as much.
+        """
+        step, key = _step(event)
+        if key == self._open:
+            return event
+        self._context.hold(event)
+        self._wait(event, step, key)
+        return None
+
     def take(self, event: Event) -> Iterator[Event]:
         """Take `event`, and yield the events that may leave now. Raises `EventTooLarge` if too much is held back."""
         step, key = _step(event)
@@ -242,6 +259,7 @@ async def without_interleaving(events: EventSource, context: Context) -> AsyncIt
     """
     line = Line(context)
     events.skipped = line.uninteresting
+    contents = dict.fromkeys(_CONTENTS, line.take_content)
     async for event in events:
         try:
             for leaving in line.take(event):
@@ -250,6 +268,6 @@ async def without_interleaving(events: EventSource, context: Context) -> AsyncIt
             for end in line.close():
                 yield end
             raise
-        events.skipped = line.uninteresting
+        events.skipped, events.called = line.uninteresting, contents if line.alternates else {}
     for leaving in line.leave(close=True):
         yield leaving

@@ -2,7 +2,7 @@
 
 Before 0.0.54 a client ignores the outcome of a run, so that an interrupt could not be answered. The chats of that time know
 CUSTOM events named `on_interrupt`, one for each interrupt, and answer by `forwardedProps.command.resume`, which `history/`
-turns into `resume`. CopilotKit up to 1.60 stops answering when it sees an outcome, so the outcome goes.
+turns into `resume`. CopilotKit before 1.61.2 stops answering when it sees an outcome, so the outcome goes.
 
 Agents that send both, as ag-ui-langgraph may, have announced an interrupt already. Such a CUSTOM names no id: it belongs to
 the interrupt with the same tool call or the same value, and otherwise to the first that has none.

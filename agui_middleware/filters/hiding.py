@@ -14,7 +14,8 @@ from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEv
 from agui_middleware.protocol.event_kind import Carries
 from agui_middleware.protocol.event_types import EVENT_KINDS, require_every_type
 from agui_middleware.protocol.messages import edit_elements, edit_messages, edit_object
-from agui_middleware.protocol.ownership import Ownership, tagged
+from agui_middleware.protocol.nameless_owners import tagged
+from agui_middleware.protocol.ownership import Ownership
 
 FAILED: Final = "A subagent failed the run."
 """The message of a RUN_ERROR whose own one is a subagent's."""

@@ -9,8 +9,8 @@ the generator behind it.
 """
 
 import logging
-from collections.abc import Collection, Coroutine, Generator
-from types import coroutine
+from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
+from types import MappingProxyType, coroutine
 from typing import Any, Final
 
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
@@ -27,17 +27,25 @@ ATTEMPTS: Final = 2
 """A generator may read once more behind the end, or swallow one GeneratorExit. One that does it again would never end."""
 
 
+_NONE: Final[Mapping[str, Callable[[Event], Event | None]]] = MappingProxyType({})
+
+
 class EventSource:
     """The async iterator that a filter reads: each `anext` parks until an event is pushed.
 
     `skipped` is for filters that declare their types: the types that pass the filter by for now, as if it had not declared
     them. A filter that only cares for tokens while something is open costs the other tokens nothing (`filters/README.md`).
+
+    `called`: by type of token, what is called for now with an event in place of resuming the filter. It gives the event to
+    pass on, for which it promises what the `repeats` of `per_event` promise, or `None` where it keeps the event. Where it
+    raises `EventTooLarge` it has changed nothing, and the filter is resumed with the event, to close what it has open.
     """
 
-    __slots__ = ("skipped",)
+    __slots__ = ("called", "skipped")
 
     def __init__(self) -> None:
         self.skipped: Collection[str] = ()
+        self.called: Mapping[str, Callable[[Event], Event | None]] = _NONE
 
     def __aiter__(self) -> "EventSource":
         return self

@@ -13,7 +13,8 @@ from agui_middleware.protocol.event import UNSET, Event, JsonObject
 from agui_middleware.protocol.event_kind import Action, Carries, Owner
 from agui_middleware.protocol.event_types import EVENT_KINDS, TOKENS, types_that
 from agui_middleware.protocol.messages import edit_interrupts, edit_messages
-from agui_middleware.protocol.ownership import Ownership, Steps
+from agui_middleware.protocol.nameless_owners import Steps
+from agui_middleware.protocol.ownership import Ownership
 
 _STEPS = types_that(lambda kind: kind.owner is Owner.STEP)
 _SNAPSHOTS = types_that(lambda kind: kind.carries is Carries.MESSAGES)
@@ -191,6 +192,8 @@ def untag(event: Event) -> Event:
     """Take `subagentRunId` off an event and off what it carries: messages, echoed messages and interrupts. Payloads are
     not looked into. A tag that is no string is malformed, and not repaired.
     """
+    if event.head.type == "MESSAGES_SNAPSHOT" and (untagged := event.messages_untagged()) is not None:
+        return untagged
     edit = _CARRIED.get(event.head.type)
     return event.untagged() if edit is None else edit(event.untagged(), _untag_object)
 

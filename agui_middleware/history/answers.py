@@ -1,6 +1,6 @@
-"""The answers to a paused run, from the dialect in which a client posts them to that of the agent.
+"""Translate the answers to a paused run from the client's dialect to the agent's.
 
-See the README, section "Interrupts", for what is decided how.
+The README, section "Interrupts", lists each decision.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ class Answered(NamedTuple):
 
     posted: Posted
     unaddressed: bool = False
-    """It holds an answer, and nothing tells to which interrupt: it stays as it was posted."""
+    """It holds an answer whose interrupt cannot be determined, so it stays as it was posted."""
 
 
 def as_resume(posted: Posted, known: Sequence[OpenInterrupt], now: datetime) -> Answered:
-    """`forwardedProps.command.resume` as `resume`, with an entry for every open interrupt.
+    """Turn `forwardedProps.command.resume` into `resume`, with an entry for every open interrupt.
 
     `known`: the interrupts that are open in the thread, so far as they are remembered. `now` has a time zone.
     """
@@ -47,7 +47,7 @@ def as_resume(posted: Posted, known: Sequence[OpenInterrupt], now: datetime) -> 
 
 
 def as_command(posted: Posted, known: Sequence[OpenInterrupt]) -> Posted:
-    """`resume` as `forwardedProps.command.resume`, for an agent of the older dialect, in the forms of ag-ui-langgraph.
+    """Turn `resume` into `forwardedProps.command.resume`, for an agent of the older dialect.
 
     The answer to one interrupt is its payload. A cancelled one, and several, have the forms in which ag-ui-langgraph hands
     them to its graphs. `interruptEvent` is the value with which the agent has announced the interrupt, where that is known.
@@ -69,7 +69,7 @@ def as_command(posted: Posted, known: Sequence[OpenInterrupt]) -> Posted:
 
 
 def _asked(echo: Any, known: Sequence[OpenInterrupt]) -> tuple[OpenInterrupt | None, Sequence[OpenInterrupt]]:
-    """The interrupt that was answered, and all that are open.
+    """Return the interrupt that was answered, and all that are open.
 
     What is remembered of the thread counts before what the client says, if it knows the interrupt that the client names.
     Without a name it is the last one: chats of the older dialect show one, and each CUSTOM event replaces the one before.
@@ -92,7 +92,7 @@ def _unlike(own: OpenInterrupt, others: Sequence[OpenInterrupt]) -> list[OpenInt
 
 
 def _answers(named: OpenInterrupt, answer: Any, open: Sequence[OpenInterrupt]) -> dict[str, Any]:
-    """The payloads by interrupt. One that is absent or `None` was not answered.
+    """Return the payloads by interrupt. One that is absent or `None` was not answered.
 
     An object whose names are ids of open interrupts has an answer for each: LangGraph's own form for several.
     """
@@ -118,7 +118,7 @@ def _is_expired(interrupt: OpenInterrupt, now: datetime) -> bool:
 
 
 def _as_one(entries: list[JsonObject]) -> Any:
-    """One answer for all. A payload that is absent becomes an empty object: null counts as no answer in this dialect."""
+    """Return one answer for all. An absent payload becomes an empty object: null counts as no answer here."""
     if len(entries) > 1:
         answers = {each["interruptId"]: each.without("interruptId", "metadata") for each in entries}
         return {ANSWERS: answers}

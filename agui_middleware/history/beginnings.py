@@ -5,12 +5,13 @@ user has edited, and that stays, from one that is to get its end back.
 """
 
 import secrets
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Final
 
 import msgspec
 
-from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.json_object import UNDECODABLE
 
 _NONCE: Final = secrets.token_hex(8)  # no agent writes a mark of ours
@@ -19,10 +20,21 @@ END: Final = "\ue000"
 
 
 class _Token(msgspec.Struct, gc=False):
-    delta: str = ""
+    delta: str | None = None
 
 
 _decode_token = msgspec.json.Decoder(_Token).decode
+
+
+def delta_in(token: bytes) -> str | None:
+    """What a token appends; `None` where that is no text."""
+    try:
+        return _decode_token(token).delta
+    except UNDECODABLE:  # half of a surrogate pair, or no text
+        with suppress(MalformedEvent):
+            delta = Event.parse(token).get("delta")
+            return delta if isinstance(delta, str) else None
+        return None
 
 
 def digest_of(text: str) -> bytes:
@@ -68,16 +80,9 @@ class Beginnings:
     def _folded(self, mark: str) -> blake2b:
         digest, tokens = self._texts[mark]
         if tokens:
-            digest.update(b"".join(map(_text, tokens)))
+            digest.update(b"".join(_utf8(delta_in(token) or "") for token in tokens))
             tokens.clear()
         return digest
-
-
-def _text(token: bytes) -> bytes:
-    try:
-        return _utf8(_decode_token(token).delta)
-    except UNDECODABLE:  # half of a surrogate pair
-        return _utf8(str(Event.parse(token).get("delta", "")))
 
 
 def _utf8(text: str) -> bytes:

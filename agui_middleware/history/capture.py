@@ -1,6 +1,8 @@
-"""What a response gives the client next to what the agent has said, and what is to be kept of it."""
+"""Compare what a response gives the client with what the agent said, and keep the difference."""
 
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import Difference
@@ -8,7 +10,7 @@ from agui_middleware.history.beginnings import Beginnings
 from agui_middleware.history.differences import kept_of
 from agui_middleware.history.readings import differences_of, reading_of
 from agui_middleware.history.record import Kept, keys_of, next_stamp
-from agui_middleware.history.texts import SharedTexts
+from agui_middleware.history.texts import METADATA, SharedTexts, untagged
 from agui_middleware.protocol.budget import Budget
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation
@@ -50,10 +52,12 @@ class Capture:
         "_given",
         "_has_thought",
         "_kept",
+        "_our_lanes",
         "_posted",
         "_read",
         "_stamps",
         "_texts",
+        "_their_lanes",
         "has_given_up",
     )
 
@@ -73,13 +77,15 @@ class Capture:
         self._canonical = Conversation(given.messages, budget=budget)
         self._base = Conversation(posted.messages, reading, budget)
         keeps = not differences_of(client) & _LOSES_REASONING
+        self._our_lanes = self._canonical.lanes.open
+        self._their_lanes = self._base.lanes.open
         self._beginnings = Beginnings()
         sides, restated = (self._canonical, self._base, self._beginnings), reading.snapshots
         self._texts = SharedTexts(*sides, of_calls=False, reasoning=keeps, restated=restated)
         self._calls = SharedTexts(*sides, of_calls=True, restated=restated)
 
     def agent_sent(self, event: Event) -> None:
-        """An event of the agent's, in the order in which it has sent them."""
+        """Take an event of the agent's, in the order in which it sent them."""
         if not self.has_given_up:
             try:
                 self._agent_sent(event)
@@ -87,15 +93,13 @@ class Capture:
                 self._give_up()
 
     def _agent_sent(self, event: Event) -> None:
-        head = event.head
-        type = head.type
+        type = event.head.type
         if type in TOKENS:
-            is_call = type in _OF_CALLS
-            id = head.toolCallId if is_call else head.messageId
-            if self._canonical.lanes.open:
+            if self._our_lanes:
                 self._canonical.lanes.close(event)
-            if id.__class__ is str:
-                (self._calls if is_call else self._texts).agent_sent(event, id)
+            texts, id = self._texts_of(event, type)
+            if id.__class__ is str and not texts.kept_alone(event, id):
+                texts.agent_sent(event, id)
             return
         if type in _RESTATES:
             self._texts.flush()
@@ -108,7 +112,7 @@ class Capture:
             self._canonical.take(event)
 
     def client_got(self, event: Event) -> None:
-        """An event that the client is sent, in order."""
+        """Take an event that the client is sent, in order."""
         if not self.has_given_up:
             try:
                 self._client_got(event)
@@ -116,15 +120,13 @@ class Capture:
                 self._give_up()
 
     def _client_got(self, event: Event) -> None:
-        head = event.head
-        type = head.type
+        type = event.head.type
         if type in TOKENS:
-            is_call = type in _OF_CALLS
-            id = head.toolCallId if is_call else head.messageId
-            if self._base.lanes.open:
+            if self._their_lanes:
                 self._base.lanes.close(event)
+            texts, id = self._texts_of(event, type)
             if id.__class__ is str:
-                (self._calls if is_call else self._texts).client_got(event, id)
+                texts.client_got(event, id)
             return
         if type in ID_OF:
             self._client_got_chunk(event)
@@ -135,21 +137,49 @@ class Capture:
         self._base.take(event)
 
     def passed(self, event: Event) -> None:
-        """`agent_sent` and `client_got` of one event that the client is sent as it came: nearly every token."""
-        head = event.head
-        type = head.type
-        if type in TOKENS and not (self._canonical.lanes.open or self._base.lanes.open):
-            is_call = type in _OF_CALLS
-            id = head.toolCallId if is_call else head.messageId
-            if id.__class__ is str and (self._calls if is_call else self._texts).passes(event, id):
+        """Take an event for both sides that reaches the client unchanged, as nearly every token does."""
+        type = event.head.type
+        if type in TOKENS and not (self._our_lanes or self._their_lanes):
+            texts, id = self._texts_of(event, type)
+            if id.__class__ is str and texts.passes(event, id):
                 return
         self.agent_sent(event)
         self.client_got(event)
 
-    def finish(self) -> Kept | None:
-        """What is to be kept of the response so far; `None` where that is nothing, or more than the limit.
+    def replaced(self, event: Event, left: Event) -> None:
+        """`agent_sent` of an event and `client_got` of the one that leaves for it: mostly a token that lost its tag."""
+        type = event.head.type
+        if type in TOKENS and type == left.head.type and not (self._our_lanes or self._their_lanes):
+            texts, id = self._texts_of(event, type)
+            if id.__class__ is str and texts.loses_its_tag(event, left, id):
+                return
+        self.agent_sent(event)
+        self.client_got(left)
 
-        It may be asked before the end, and again: what it returns later has the say of what it has returned before.
+    def taker(self, token: Event, written: bytes) -> Callable[[bytes], bool] | None:
+        """See `Observer.taker`: for a token that passes, loses its tag alone, or is dropped."""
+        texts, id = self._texts_of(token, token.head.type)
+        if id.__class__ is not str or token.raw.find(METADATA) >= 0:
+            return None
+        if not written:
+            return partial(self._takes_alone, texts, id)
+        return partial(texts.takes, id) if written[6:-2] in (token.raw, untagged(token)) else None
+
+    def _takes_alone(self, texts: SharedTexts, id: str, chunk: bytes) -> bool:
+        try:
+            return texts.takes_alone(id, chunk)
+        except EventTooLarge:
+            self._give_up()
+            return True
+
+    def _texts_of(self, token: Event, type: str) -> tuple[SharedTexts, Any]:
+        """What takes a token, and the id of the entity that it is for."""
+        return (self._calls, token.head.toolCallId) if type in _OF_CALLS else (self._texts, token.head.messageId)
+
+    def finish(self) -> Kept | None:
+        """Return what is to be kept of the response so far; `None` if there is nothing, or more than the limit.
+
+        It may be called before the end, and again: a later result replaces an earlier one.
         """
         if self.has_given_up:
             return None

@@ -1,4 +1,4 @@
-"""In what the conversation of a client differs from the agent's: the record of a response."""
+"""How the client's conversation differs from the agent's: the record of a response."""
 
 import json
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def kept_of(
     kept: Kept | None,
     beginnings: Beginnings,
 ) -> Kept:
-    """The record of a response: `canonical` is the agent's conversation behind it, `base` the client's.
+    """Return the record of a response: `canonical` is the agent's conversation after it, `base` the client's.
 
     `posted` is what the client has posted for it, and `given` what the agent was given, restored by the record `kept`.
     `beginnings`: what is left out of texts.
@@ -49,13 +49,13 @@ def kept_of(
 
 
 def digest(raw: Raw) -> bytes:
-    """A digest of a message without its calls, however it is written."""
+    """Return a digest of a message without its calls. It does not depend on how the JSON is written."""
     members = {name: normal(as_bytes(value)) for name, value in flat_message(raw).items()}
     return blake2b(json.dumps(members, sort_keys=True).encode(), digest_size=8).digest()
 
 
 def held_calls(messages: Iterable[tuple[str, tuple[MessageHead, Raw]]]) -> dict[str, tuple[str, JsonObject]]:
-    """The calls of messages by id, each with the key of the message that holds it; the first of an id."""
+    """Map the ids of calls to the key of the message that holds each, and to the call; the first of an id counts."""
     calls: dict[str, tuple[str, JsonObject]] = {}
     for key, (head, raw) in messages:
         for call in calls_of(JsonObject.of(bytes(raw))) if head.toolCalls else ():
@@ -70,7 +70,7 @@ def _is_posted(message: tuple[MessageHead, Raw]) -> bool:
 
 
 def _as_posted(base: Messages, posted: Posted, client: ClientVersion | Reader | None) -> Messages:
-    """What the client will post of the messages that it holds, upgraded."""
+    """Return the messages that the client will post, upgraded."""
     whole = posted.with_messages(filter(_is_posted, base))
     for step in upgrades_for(client):
         whole = step(whole)
@@ -83,7 +83,7 @@ def _results(base: Messages) -> set[str]:
 
 
 def _astray(base: Messages) -> set[str]:
-    """The results that do not stand behind their calls, where the client cuts them off with what stands before them."""
+    """Return the results that do not follow their calls: a client that cuts the messages before them cuts them too."""
     astray, held = set(), set[str]()
     keys = keys_of(head for head, _ in base)
     for key, (head, _) in zip(keys, base, strict=True):
@@ -137,23 +137,23 @@ class _Differences:
         self._chain(keys_of(head for head, _ in base))
 
     def _moving_calls(self) -> dict[str, tuple[str, JsonObject]]:
-        """The calls of the response, of which the client may post each in some other message."""
+        """Return the calls of the response, each of which the client may post in another message."""
         new = ((key, message) for key, message in self._theirs.items() if key not in self._posted)
         return {id: ("", call) for id, (_, call) in held_calls(new).items()}
 
     def _take_out_silent(self) -> dict[str, tuple[MessageHead, Raw]]:
-        """Take messages that say nothing out of the client's, which may post none of them."""
+        """Remove messages without content from the client's, since it may not post them."""
         silent = [key for key, message in self._theirs.items() if key not in self._posted and _says_nothing(message)]
         return {key: self._theirs.pop(key) for key in silent}
 
     def _keep_result_ids(self) -> None:
-        """Keep which result answers which call, for a client that posts results under ids of its own."""
+        """Record which result answers which call, for a client that posts results under its own ids."""
         for key, (head, _) in self._ours.items():
             if head.role == "tool" and head.toolCallId:
                 self.kept.items.setdefault(key, Item(members={})).result_of = head.toolCallId
 
     def _keep_results(self, keys: set[str]) -> None:
-        """Keep results whole that the client holds, but away from their calls."""
+        """Keep whole the results that the client holds away from their calls."""
         for key in keys:
             ours = self._ours.get(key)
             if ours is not None and ours[0].toolCallId in self._asked and not is_cut(bytes(ours[1])):
@@ -161,9 +161,9 @@ class _Differences:
                 item.whole, item.result_of = bytes(ours[1]), ours[0].toolCallId or ""
 
     def supersede(self, before: Kept, given: Posted) -> None:
-        """Say of what the stream has changed, or taken out of the conversation, that it lacks nothing any more.
+        """Mark everything that the stream has changed, or removed from the conversation, as complete.
 
-        What the stream has left alone may still be as it was for another client of the thread.
+        Another client of the thread may still lack what the stream has left alone.
         """
         self._forget_results(before, given)
         untouched = {id(raw) for _, raw in given.messages}
@@ -180,7 +180,7 @@ class _Differences:
                 self.kept.items.setdefault(key, Item(members={}))
 
     def _forget_results(self, before: Kept, given: Posted) -> None:
-        """Forget results that have not come back with their calls: deleted ones, of which the next chain says nothing.
+        """Forget results that were not restored with their calls: the user has deleted them, and the next chain lacks them.
 
         A new call of an id that was used before has results of its own.
         """
@@ -191,7 +191,7 @@ class _Differences:
                 self.kept.items.setdefault(key, Item(members={}))
 
     def _stripped(self, key: str) -> list[str]:
-        """The members that the client strips of a message: none that it has posted itself."""
+        """Return the members that the client strips from a message, except those that it has posted itself."""
         posted = bytes(self._posted.get(key, b""))
         return [name for name in self._strips if posted.find(f'"{name}"'.encode()) < 0]
 
@@ -226,7 +226,7 @@ class _Differences:
             self.kept.items[key] = item
 
     def _as_held(self, members: Flat, key: str) -> Flat:
-        """What the client keeps of the members of a message, or of a call in it."""
+        """Return the members of a message, or of a call in it, that the client keeps."""
         stripped = self._stripped(key)
         kept = {name: value for name, value in members.items() if name not in stripped}
         content = as_bytes(kept.get("content"))
@@ -237,7 +237,7 @@ class _Differences:
         return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}
 
     def _whole(self, message: tuple[MessageHead, Raw]) -> bytes:
-        """A message that the client does not hold; its calls are kept by themselves."""
+        """Return a message that the client does not hold, without its calls, which are kept separately."""
         if message[0].toolCalls:
             return JsonObject.of(bytes(message[1])).without("toolCalls").raw
         return bytes(message[1])
@@ -259,7 +259,7 @@ class _Differences:
             self.kept.calls[id] = item
 
     def _members(self, ours: Flat, theirs: Flat) -> dict[str, Member]:
-        """The members in which a client's copy differs."""
+        """Return the members in which a client's copy differs."""
         members = {}
         for name in ours.keys() | theirs.keys():
             said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
@@ -284,7 +284,7 @@ class _Differences:
             self.kept.extras[key] = digest(raw)
 
     def _chain(self, held: list[str]) -> None:
-        """The order of the agent's messages, and that in which the client holds them, where it is another one."""
+        """Record the order of the agent's messages, and the client's where it differs."""
         keys = [key for key in self._ours if key in self._theirs or key in self.kept.items]
         common = [key for key in keys if key in self._theirs]
         there = set(common)

@@ -1,4 +1,4 @@
-"""A posted conversation while it is put together again."""
+"""A posted conversation while it is being restored."""
 
 from collections.abc import Iterable
 
@@ -13,9 +13,9 @@ from agui_middleware.protocol.posted import MessageHead, Posted, as_message, hea
 
 
 class Draft:
-    """The messages of a posted conversation by key, and what becomes of them.
+    """The messages of a posted conversation by key, and the changes to them.
 
-    The steps are to be called in the order in which they stand here.
+    Call the steps in the order in which they are defined.
     """
 
     def __init__(self, posted: Posted, kept: Kept) -> None:
@@ -38,7 +38,7 @@ class Draft:
 
     @property
     def is_known(self) -> bool:
-        """Whether the record is about any of what is posted."""
+        """Whether the record knows any of the posted messages or calls."""
         kept = self.kept
         if not self.messages.keys().isdisjoint(kept.items) or not self.messages.keys().isdisjoint(kept.extras):
             return True
@@ -49,14 +49,14 @@ class Draft:
         return any(item.result_of in self.call_ids for item in kept.items.values())
 
     def bring_back(self, keys: Iterable[str]) -> None:
-        """Add messages of which the client has none."""
+        """Add messages that the client does not hold."""
         for key in keys:
             whole = self.kept.items[key].whole
             self.messages[key] = head_of(whole), Raw(whole)
             self.restored.append(key)
 
     def place_calls(self) -> None:
-        """Put calls back, and into the messages to which they belong, in their order."""
+        """Restore calls, each in the message that it belongs to, in the agent's order."""
         lists: dict[str, list[tuple[str, JsonObject]]] = {}
         for id, item in self.kept.calls.items():
             place, call = self.posted_calls.get(id, ("", None))
@@ -70,7 +70,7 @@ class Draft:
             self._set_calls(key, [call for _, call in _ordered(calls, self.kept.items.get(key))])
 
     def put_back_members(self) -> None:
-        """Give messages the members that the client could not be given."""
+        """Restore the members that the client could not be given."""
         restored = set(self.restored)
         for key, item in self.kept.items.items():
             message = self.messages.get(key)
@@ -85,14 +85,14 @@ class Draft:
                 self.messages[key] = as_message(with_members(JsonObject.of(bytes(message[1])), changes))
 
     def remove_extras(self) -> None:
-        """Take out messages that the agent has not said, unless the user has edited them or they hold something else."""
+        """Remove messages that a filter has added, unless the user has edited them or they hold calls."""
         for key, known in self.kept.extras.items():
             message = self.messages.get(key)
             if message is not None and not message[0].toolCalls and digest(message[1]) == known:
                 self.removed.add(key)
 
     def remove_copies(self) -> None:
-        """Take out reasoning that an SDK posts in messages of its own, where the agent's has come back."""
+        """Remove an SDK's own copies of reasoning, where the agent's has been restored."""
         back = [thought for key in self.restored if (thought := _thought(self.messages[key])) is not None]
         thoughts = "".join(back)
         known = self.kept.items.keys() | {key for chain in self.kept.chains for key in chain.keys}
@@ -102,7 +102,7 @@ class Draft:
                 self.removed.add(key)
 
     def result(self, order: list[str]) -> Posted:
-        """The conversation in this order; the posted one where nothing has changed."""
+        """Return the conversation in this order; the posted one if nothing has changed."""
         after = [self.messages[key] for key in order if key not in self.removed]
         before = self.posted.messages
         if len(after) == len(before) and all(new[1] is old[1] for new, old in zip(after, before, strict=True)):
@@ -160,7 +160,7 @@ def _thought(message: tuple[MessageHead, Raw]) -> str | None:
 
 
 def _ordered(calls: list[tuple[str, JsonObject]], item: Item | None) -> list[tuple[str, JsonObject]]:
-    """The agent's order; calls that it does not know stay behind those that they stood behind."""
+    """Sort calls as the agent has them; a call that it does not know stays behind its predecessor."""
     if item is None or not item.calls:
         return calls
     rank = {id: place for place, id in enumerate(item.calls)}

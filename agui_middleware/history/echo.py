@@ -21,7 +21,7 @@ class Echo:
         self._changed = {key_of(head): known.get(key_of(head)) for head, raw in given.messages if id(raw) not in same}
 
     def as_posted(self, event: Event) -> Event:
-        """The event with its messages as they were posted; the very same one where none was changed."""
+        """Return the event with its messages as they were posted; the same object if none was changed."""
         return edit_messages(event, self._posted)
 
     def _posted(self, message: JsonObject) -> JsonObject | None:

@@ -12,7 +12,7 @@ from agui_middleware.protocol.releases import ClientVersion
 
 
 def with_known_ids(posted: Posted, kept: Kept, client: ClientVersion | Reader | None) -> Posted:
-    """Give results of an SDK the ids that the agent has given them; the same object where there are none.
+    """Give an SDK's results the ids that the agent gave them. Return the same object if nothing changes.
 
     A result is known by its call: an id of its own has the one that answers a call to which the agent's is not posted.
     """

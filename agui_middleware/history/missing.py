@@ -8,7 +8,7 @@ from agui_middleware.protocol.json_object import JsonObject
 
 
 def returning(draft: Draft) -> list[str]:
-    """The keys of the messages that come back, in the order of their chains.
+    """Return the keys of the messages that come back, in the order of their chains.
 
     - Between messages that are still posted, a message comes back.
     - Behind the last of them it comes back too, unless the conversation was cut: where the user's message that it followed
@@ -24,7 +24,7 @@ def returning(draft: Draft) -> list[str]:
 
 
 def _of_chain(draft: Draft, chain: Chain) -> Iterator[str]:
-    """The missing messages of a chain whose place is still there."""
+    """Yield the missing messages of a chain whose neighbours are still posted."""
     known, answered = draft.kept.known_to(chain), draft.kept.answered_beside(chain)
     posted = draft.messages.keys() - known
     last = max((place for place, key in enumerate(chain.keys) if key in posted), default=-1)
@@ -75,14 +75,14 @@ def _with_results(draft: Draft, back: dict[str, None]) -> None:
 
 
 def _answered(draft: Draft) -> set[str]:
-    """The results of calls that the application has answered by itself."""
+    """Return the kept results of calls that the application has answered itself."""
     known = set(draft.kept.items).union(*(chain.keys for chain in draft.kept.chains))
     own = {head.toolCallId for key, (head, _) in draft.messages.items() if head.role == "tool" and key not in known}
     return {key for key, item in draft.kept.items.items() if item.result_of in own - {None}}
 
 
 def _deleted(draft: Draft) -> set[str]:
-    """What the client held in front of something that it still posts, as it held it: the user has deleted it."""
+    """Return the messages that the user has deleted: the client held them before one that it still posts."""
     deleted: set[str] = set()
     chains = draft.kept.chains
     read = {stamp for chain in chains for stamp in chain.seen}

@@ -17,13 +17,13 @@ class OpenInterrupts:
         self.open: list[OpenInterrupt] | None = None
 
     def run_ended(self, event: Event) -> None:
-        """An event that ends a run, with its interrupts in the outcome."""
+        """Take an event that ends a run, with its interrupts in the outcome."""
         if event.head.type == "RUN_FINISHED":
             self.open = [opened(interrupt) for interrupt in interrupts_of(event) or ()]
 
 
 def within(open: list[OpenInterrupt], limit: int) -> list[dict[str, Any]]:
-    """Interrupts as they are stored, of `limit` bytes of JSON at most: first values go, then the oldest ones."""
+    """Return interrupts for the store, at most `limit` bytes of JSON: values are dropped first, then the oldest."""
     stored = [_stored(each) for each in open]
     if _size(stored) > limit:
         stored = [_stored(each._replace(value=b"")) for each in open]
@@ -37,7 +37,7 @@ def within(open: list[OpenInterrupt], limit: int) -> list[dict[str, Any]]:
 
 
 def interrupts_in(value: Any) -> list[OpenInterrupt]:
-    """The reverse of `within`; what is none of these is left out."""
+    """Read what `within` returned; anything else is ignored."""
     return [read for each in value if (read := _read(each)) is not None] if isinstance(value, list) else []
 
 

@@ -5,7 +5,7 @@ from agui_middleware.history.record import Chain
 
 
 def in_order(draft: Draft) -> list[str]:
-    """The keys of all messages of a draft, in order.
+    """Return the keys of all messages of a draft, in order.
 
     Where the user has left the order as the client holds it, it is the agent's. Messages that come back stand behind those
     that they stood behind. A message that nobody knows stays behind the one that it was posted behind, and what comes back
@@ -20,9 +20,9 @@ def in_order(draft: Draft) -> list[str]:
 
 
 def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
-    """The agent's order, where the client holds the messages in another one and the user has not changed it.
+    """Return the agent's order, if the client holds the messages in another one and the user has not changed that.
 
-    The place of a result is not the user's to choose: it does not count.
+    Users do not place results, so their places do not count.
     """
     place = {key: index for index, key in enumerate(chain.base or chain.keys)}
     known = [key for key in order if key in place]
@@ -43,10 +43,10 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
 
 
 def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str]) -> list[str]:
-    """The order with the missing messages of a chain behind those that they stood behind.
+    """Insert the missing messages of a chain behind their predecessors.
 
-    Where that is no longer posted, they stand in front of what followed: AGUIChatClient gives the user's messages new ids.
-    A message whose calls are posted in an unknown one stands behind that.
+    Where the predecessor is no longer posted, they go in front of their successor: AGUIChatClient gives the user's messages
+    new ids. A message whose calls are posted in an unknown one goes behind that one.
     """
     there = set(order)
     known = set(chain.keys)
@@ -70,13 +70,13 @@ def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str
 
 
 def _place_of_calls(draft: Draft, key: str, known: set[str]) -> str | None:
-    """The message that the user has posted with a call of a missing one, if nobody knows it."""
+    """Return the posted message, unknown to the record, that holds a call of a missing one."""
     places = (draft.posted_calls[call][0] for call in draft.kept.items[key].calls if call in draft.posted_calls)
     return next((place for place in places if place not in known), None)
 
 
 def _with_results(order: list[str], draft: Draft, left: set[str]) -> list[str]:
-    """The order with results of which no chain says any more where they stood: behind their calls."""
+    """Insert results that no chain places any more behind their calls."""
     if not left:
         return order
     behind: dict[str, list[str]] = {}

@@ -93,7 +93,7 @@ class Kept(msgspec.Struct, array_like=True):
 
     @staticmethod
     def read(data: bytes) -> "Kept | None":
-        """The record in `data`; `None` where it is broken or of another version."""
+        """Decode a record; `None` if it is broken or of another version."""
         try:
             kept = _decode(data)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -102,7 +102,7 @@ class Kept(msgspec.Struct, array_like=True):
         return kept if kept.version == VERSION and chained else None
 
     def to_bytes(self, limit: int | None = None) -> bytes:
-        """The record as bytes, of at most `limit`: what is oldest goes first.
+        """Encode the record in at most `limit` bytes; the oldest parts are dropped first.
 
         An id with half of a surrogate pair has no UTF-8, and so no MessagePack: what it names is not kept.
         """
@@ -116,7 +116,7 @@ class Kept(msgspec.Struct, array_like=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to put back."""
+        """Whether there is nothing to restore."""
         return not (self.items or self.calls or self.extras or self.chains)
 
     def known_to(self, chain: Chain) -> set[str]:
@@ -145,7 +145,7 @@ class Kept(msgspec.Struct, array_like=True):
         return Kept(VERSION, items, calls, extras, [chain for chain in self.chains if _encodable({"": chain})])
 
     def _within(self, limit: int) -> "Kept":
-        """The newest part that fits. Chains are few and short; items are what grows."""
+        """Return the newest part that fits. Chains are few and short; items are what grows."""
         chains: list[Chain] = []
         left = limit - len(_encode(Kept()))
         for chain in self.chains:
@@ -183,7 +183,7 @@ def key_of(head: MessageHead) -> str:
 
 
 def keys_of(heads: Iterable[MessageHead]) -> list[str]:
-    """The keys of the messages of a conversation, each different."""
+    """Return the keys of the messages of a conversation, all different."""
     seen: dict[str, int] = {}
     keys = []
     for head in heads:
@@ -228,7 +228,7 @@ def _united(older: dict[str, Item], newer: dict[str, Item], read: dict[str, Item
 
 
 def _with_bases(item: Item, known: Item) -> Item:
-    """The item with what earlier clients hold of it."""
+    """Return the item with the values that earlier clients hold."""
     members = dict(item.members)
     for name, member in item.members.items():
         before = known.members.get(name)

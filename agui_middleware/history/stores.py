@@ -134,7 +134,7 @@ def opener(url: str, *, timeout: float, memory_limit: int) -> Callable[[], Opene
 
 
 def in_use(store: Store) -> Callable[[], Opened]:
-    """A store that is open already, and that whoever made it closes."""
+    """Wrap a store that is open already, and that its owner closes."""
     opened = Opened(store, _nothing)
     return lambda: opened
 

@@ -1,4 +1,4 @@
-"""Texts of which agent and client get the same: their tokens are not kept.
+"""Texts that agent and client share: their tokens are not kept.
 
 Nearly every token reaches the client as the agent has sent it, or without its tag. Of such a text nothing needs to be
 remembered but that both have it: a mark stands for what is left out, in both conversations. Only where the client gets
@@ -9,15 +9,16 @@ from collections import deque
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from agui_middleware.history.beginnings import END, START, Beginnings
+from agui_middleware.history.beginnings import END, START, Beginnings, delta_in
 from agui_middleware.protocol.budget import OVERHEAD
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.conversation import Conversation, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
-from agui_middleware.protocol.event import UNSET, Event, MalformedEvent
+from agui_middleware.protocol.event import Event, MalformedEvent
 
 _TAG: Final = b',"subagentRunId":"'
 _SPACED_TAG: Final = b', "subagentRunId": "'
+METADATA: Final = b'"metadata"'
 _MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not digested yet, see `Beginnings`
 _EACH: Final = 64  # as many more for each mark: all are looked at then
 _MARK: Final = 4 * OVERHEAD
@@ -34,6 +35,7 @@ class SharedTexts:
     """
 
     __slots__ = (
+        "_alone",
         "_base",
         "_beginnings",
         "_canonical",
@@ -44,6 +46,7 @@ class SharedTexts:
         "_reasoning",
         "_restated",
         "_shared",
+        "_unread",
         "_waiting",
     )
 
@@ -64,28 +67,38 @@ class SharedTexts:
         self._reasoning = reasoning
         self._restated = restated
         self._left = 0
+        self._unread = 0
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
         # What has its mark in both conversations, as far as is known since `settle`, with what was left out of it.
         self._shared: dict[str, list[bytes]] = {}
+        # Of entities that the client has not: the agent's tokens, as they came, which nobody reads before `_read_alone`.
+        self._alone: dict[str, list[bytes]] = {}
         self._last: Event | None = None
         self._last_id = ""
 
     def agent_sent(self, token: Event, id: str) -> None:
-        """A token of the agent, for the entity `id`."""
+        """Take a token of the agent, for the entity `id`."""
+        if id in self._alone:
+            self._read_alone(id)
         if self._last is not None:
             self._wait()
+            if token.head.type not in ID_OF and self.kept_alone(token, id):
+                return
         self._last = token
         self._last_id = id
 
     def client_got(self, token: Event, id: str) -> None:
-        """A token that the client gets, for the entity `id`."""
+        """Take a token that the client gets, for the entity `id`."""
+        if id in self._alone:
+            self._read_alone(id)
         last = self._last
         if last is not None:
-            tokens = self._shared.get(id)
-            if tokens is not None and id == self._last_id and self._passes(token, last, id):
-                self._last = None
-                self._leave_out(token.raw, tokens)
+            self._last = None
+            if id == self._last_id and (
+                self.passes(token, id) if last is token else self.loses_its_tag(last, token, id)
+            ):
                 return
+            self._last = last
             self._wait()
         self._match(token, id)
 
@@ -95,14 +108,52 @@ class SharedTexts:
         if tokens is None or self._last is not None or id in self._waiting:
             return False
         raw = token.raw
-        if raw.find(b'"metadata"') >= 0:
+        if raw.find(METADATA) >= 0:
             return False
         self._leave_out(raw, tokens)
         return True
 
+    def loses_its_tag(self, sent: Event, token: Event, id: str) -> bool:
+        """As `passes`, of a token that the client gets without its tag, as far as a look at the bytes tells."""
+        tokens = self._shared.get(id)
+        if tokens is None or self._last is not None or id in self._waiting:
+            return False
+        raw = sent.raw
+        if raw.find(METADATA) >= 0 or token.raw != untagged(sent):
+            return False
+        self._leave_out(raw, tokens)
+        return True
+
+    def takes(self, id: str, chunk: bytes) -> bool:
+        """As `passes` and `loses_its_tag`, of a frame that is a token like one before: see `Observer.taker`."""
+        tokens = self._shared.get(id)
+        if tokens is None or self._last is not None or id in self._waiting:
+            return False
+        self._leave_out(chunk[6:-2], tokens)
+        return True
+
+    def takes_alone(self, id: str, chunk: bytes) -> bool:
+        """As `kept_alone`, of a frame that is a token like one before."""
+        tokens = self._alone.get(id)
+        if tokens is not None:
+            self._leave_unread(chunk[6:-2], tokens)
+        return tokens is not None
+
+    def kept_alone(self, token: Event, id: str) -> bool:
+        """Whether a token of the agent's is kept as it came; otherwise it is for `agent_sent`."""
+        tokens = self._alone.get(id)
+        if tokens is None:
+            return False
+        raw = token.raw
+        if raw.find(METADATA) >= 0:
+            return False
+        self._leave_unread(raw, tokens)
+        return True
+
     def settle(self) -> None:
-        """Something else is about to change the conversations: what both have is looked up anew."""
+        """Forget which texts are shared: something else is about to change the conversations."""
         self._shared.clear()
+        self._read_all_alone()
         if self._last is not None:
             self._wait()
 
@@ -115,21 +166,31 @@ class SharedTexts:
     def forget(self) -> None:
         """Let go of everything: nobody asks any more."""
         self._canonical = self._base = Conversation()
-        self._waiting.clear()
-        self._shared.clear()
+        for each in (self._waiting, self._shared, self._alone):
+            each.clear()
         self._last = None
-
-    def _passes(self, token: Event, sent: Event, id: str) -> bool:
-        """Whether a token is the one that was sent just now, and nothing of its entity waits in front of it."""
-        if not (sent is token or _is_untagged(token, sent)) or id in self._waiting:
-            return False
-        return token.raw.find(b'"metadata"') < 0
 
     def _leave_out(self, token: bytes, tokens: list[bytes]) -> None:
         tokens.append(token)
         self._left += len(token)
         if self._left > _MAX_LEFT:
             self._left = -_EACH * self._beginnings.fold()
+
+    def _leave_unread(self, token: bytes, tokens: list[bytes]) -> None:
+        tokens.append(token)
+        self._unread += len(token)
+        if self._unread > _MAX_LEFT:
+            self._read_all_alone()
+
+    def _read_all_alone(self) -> None:
+        self._unread = 0
+        for id in list(self._alone):
+            self._read_alone(id)
+
+    def _read_alone(self, id: str) -> None:
+        deltas = [delta for token in self._alone.pop(id) if (delta := delta_in(token)) is not None]
+        if deltas:
+            self._canonical.append(id, self._of_calls, "".join(deltas))
 
     def _wait(self) -> None:
         token, id = self._last, self._last_id
@@ -141,9 +202,12 @@ class SharedTexts:
         else:
             self._diverge(id)
             self._keep(self._canonical, token, id)
+            if token.head.type not in ID_OF and self._target(self._base, id) is None:
+                self._alone[id] = []
+                self._unread += OVERHEAD
 
     def _match(self, token: Event, id: str) -> None:
-        """Leave out a token that the agent has sent and the client now gets, or have both keep what they have."""
+        """Leave out a token that the client now gets as the agent sent it, or have both sides keep theirs."""
         waiting = self._waiting.get(id)
         if waiting:
             while len(waiting) > 1 and _delta(waiting[0]) == "" != _delta(token):
@@ -205,7 +269,7 @@ class SharedTexts:
         return self._both(id) is not None
 
     def _mark(self, id: str) -> str | None:
-        """Have a mark stand in both conversations for what is left out; returns it, or `None` where that cannot be."""
+        """Put a mark into both conversations for the tokens left out. Return it, or `None` if they differ already."""
         both = self._both(id)
         if both is None:
             return None
@@ -237,6 +301,15 @@ def cut(canonical: str, base: str) -> Cut | None:
     return Cut(our_tail, their_tail, f"{START}{our_mark}{END}") if comparable else None
 
 
+def untagged(token: Event) -> bytes | None:
+    """A token without its tag, as far as a look at the bytes tells where that is."""
+    tag, raw = token.head.subagentRunId, token.raw
+    before, found, after = raw.partition(_TAG)
+    if not found:
+        before, found, after = raw.partition(_SPACED_TAG)
+    return before + after[len(tag.encode()) + 1 :] if found and tag.__class__ is str else None
+
+
 def _size(token: Event) -> int:
     return OVERHEAD + len(token.raw)
 
@@ -246,15 +319,3 @@ def _delta(token: Event) -> str | None:
         return delta_of(token)
     except MalformedEvent:
         return None
-
-
-def _is_untagged(token: Event, sent: Event) -> bool:
-    """Whether a token is what was sent but for its tag, as far as a look at the bytes tells."""
-    tag = sent.head.subagentRunId
-    if type(tag) is not str or token.head.subagentRunId is not UNSET:
-        return False
-    raw = sent.raw
-    before, found, after = raw.partition(_TAG)
-    if not found:
-        before, found, after = raw.partition(_SPACED_TAG)
-    return bool(found) and token.raw == before + after[len(tag.encode()) + 1 :]

@@ -26,7 +26,7 @@ class Record(NamedTuple):
     owned: Owned
     """What subagents have opened in earlier responses, of a route that hides."""
     open: list[OpenInterrupt] | None = None
-    """The interrupts that wait for an answer; `None`, of a response: it tells nothing of them."""
+    """The interrupts that wait for an answer; `None` for a response without any run that tells."""
 
     def merged(self, newer: "Record", read: "Record | None" = None) -> "Record":
         """This record with that of a later response, which began with the record `read`."""
@@ -39,7 +39,7 @@ Running: TypeAlias = Callable[[], Record | None]
 
 
 class Bounds(NamedTuple):
-    """How long, and how much."""
+    """The bounds of time and size."""
 
     timeout: float
     """Seconds that a call waits for the store."""
@@ -155,7 +155,7 @@ def thread_key(owner: str | None, route: str, thread: str) -> str:
 
 
 def encoded(record: Record, limit: int) -> dict[str, Any]:
-    """The value that is stored: of `limit` bytes at most, before base64."""
+    """Encode a record as the stored value, of at most `limit` bytes before base64."""
     owned = record.owned.within(limit // 4)  # apart: without them what a route hides might leave
     open = within(record.open or [], limit // 4)
     data = record.kept.to_bytes(limit - limit // 4 * (2 if open else 1))
@@ -163,7 +163,7 @@ def encoded(record: Record, limit: int) -> dict[str, Any]:
 
 
 def decoded(value: Any) -> Record | None:
-    """The record in a value that was stored, whatever that is."""
+    """Decode a stored value; `None` if it is not a record."""
     try:
         kept = Kept.read(b64decode(value["record"], validate=True))
         owned = Owned.of(value["owned"])

@@ -1,4 +1,4 @@
-"""Comparing members of messages as they come from several sides."""
+"""Comparison of the members of messages that come from several sides."""
 
 import json
 from typing import Any, Final
@@ -15,14 +15,14 @@ _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 
 
 def flat_message(raw: Raw) -> Flat:
-    """The members of a message but its calls."""
+    """Return the members of a message, without its calls."""
     members = dict(JsonObject.of(bytes(raw)).members())
     members.pop("toolCalls", None)
     return members
 
 
 def flat_call(call: JsonObject) -> Flat:
-    """The members of a call."""
+    """Return the members of a call."""
     function = call.get_object("function")
     members = dict(call.members())
     if function is None:
@@ -32,7 +32,7 @@ def flat_call(call: JsonObject) -> Flat:
 
 
 def with_members(before: JsonObject, changes: dict[str, bytes]) -> JsonObject:
-    """A message or call with flat members changed; `ABSENT` takes one away."""
+    """Return a message or call with flat members changed; `ABSENT` removes one."""
     after = _changed(before, {name: value for name, value in changes.items() if not name.startswith(_FUNCTION)})
     inner = {name.removeprefix(_FUNCTION): value for name, value in changes.items() if name.startswith(_FUNCTION)}
     function = before.get_object("function") if inner else None
@@ -46,7 +46,7 @@ def _changed(holder: JsonObject, changes: dict[str, bytes]) -> JsonObject:
 
 
 def as_bytes(value: Any) -> bytes:
-    """A member as JSON; `ABSENT` for `None`, which stands for no member."""
+    """Encode a member as JSON; `ABSENT` for `None`, which means an absent member."""
     if value is None:
         return ABSENT
     return bytes(value) if type(value) is Raw else encode(value)
@@ -63,7 +63,7 @@ def alike(one: bytes, other: bytes) -> bool:
 
 
 def normal(raw: bytes) -> str:
-    """A member as text, the same however it is written."""
+    """Normalise a member: equal values give equal texts."""
     return json.dumps(_value(raw), sort_keys=True, default=repr)  # as text, since Python takes True for 1
 
 
@@ -72,6 +72,6 @@ def _value(raw: bytes) -> Any:
 
 
 def text_of(raw: bytes) -> str | None:
-    """A member as text; the empty one where it is absent, `None` where it is something else."""
+    """Return a member that is a string; an absent one is empty, `None` for any other type."""
     value = _value(raw)
     return "" if value is None else value if isinstance(value, str) else None

@@ -1,14 +1,14 @@
-"""The mirror of `hidden`, on the way in: a history for agents that ignore whose a message is."""
+"""The mirror of `hidden` for posted conversations: a history for agents that ignore tags."""
 
 from agui_middleware.protocol.event import UNSET, as_id
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.messages import calls_of
-from agui_middleware.protocol.ownership import tagged
+from agui_middleware.protocol.nameless_owners import tagged
 from agui_middleware.protocol.posted import MessageHead, Posted
 
 
 def history_without_subagents(posted: Posted) -> Posted:
-    """Take out the messages that subagents own, with the results of their calls; the same object where there are none.
+    """Remove the messages that subagents own, with the results of their calls. Return the same object if there are none.
 
     A message is a subagent's where it has a `subagentRunId`, of whatever type; a result where its call is, whoever executed
     it. To be applied behind the restoration, which brings the tags back that older clients do not hold.

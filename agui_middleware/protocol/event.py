@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw
 from agui_middleware.protocol import json_scan
 from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
+from agui_middleware.protocol.message_tags import TaggedMessage, cut_tags
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,6 +33,12 @@ class Head(msgspec.Struct, gc=False, frozen=True):
     stepName: Any = UNSET
 
 
+class _SnapshotHead(Head, gc=False, frozen=True):
+    """The same, and the tags of the messages of a snapshot: in one reading, which is most of what a large event costs."""
+
+    messages: list[TaggedMessage] = []
+
+
 _HEAD_MEMBERS = frozenset(Head.__struct_fields__)
 
 
@@ -43,7 +50,9 @@ def require_in_head(members: Iterable[str | None]) -> None:
 
 require_in_head(kind.about.id for kind in EVENT_KINDS.values())
 _LARGE = 16 * 1024  # bytes; from here on reading an event twice costs more than writing it anew
+_LARGE_SNAPSHOT = b'{"type":"MESSAGES_SNAPSHOT",'
 _decode_head = msgspec.json.Decoder(Head).decode
+_decode_snapshot = msgspec.json.Decoder(_SnapshotHead).decode
 _new = object.__new__
 _replace_head = msgspec.structs.replace
 
@@ -59,9 +68,10 @@ class Event(JsonObject):
     several leave, the last one takes `id` and `retry`.
     """
 
-    __slots__ = ("fields", "head")
+    __slots__ = ("_tagged", "fields", "head")
 
     head: Head
+    _tagged: list[TaggedMessage]  # the messages of a large snapshot, as it came; absent for every other event
     fields: Any  # the SSE fields of the frame it came in, opaque here; `None` for almost every event
 
     def __init__(self, /, type: str, **members: Any) -> None:
@@ -75,7 +85,7 @@ class Event(JsonObject):
     def parse(raw: bytes, fields: Any = None) -> "Event":
         """Read one JSON object in UTF-8, on one line. Raises `MalformedEvent` where it is none, or has no string `type`."""
         try:
-            head = _decode_head(raw)
+            head = _decode_head(raw) if len(raw) < _LARGE else _decode_large_head(raw)
         except UNDECODABLE:
             head = _scan_head(raw)
         event = _new(Event)
@@ -84,6 +94,8 @@ class Event(JsonObject):
         event._raw = raw
         event._members = None
         event._values = None
+        if len(raw) >= _LARGE and type(head) is _SnapshotHead:
+            event._tagged = head.messages
         return event
 
     @property
@@ -153,6 +165,24 @@ class Event(JsonObject):
         del members["subagentRunId"]
         return self._with(members, _replace_head(self.head, subagentRunId=UNSET))
 
+    def messages_untagged(self) -> "Event | None":
+        """A large MESSAGES_SNAPSHOT without the tags of its messages: by a cut through the bytes, or the event itself.
+
+        `None` where that cannot be proved to be right: the messages have to be read.
+        """
+        raw = self._raw
+        if raw is None or not hasattr(self, "_tagged") or self.has_escapes() or self.head.subagentRunId is not UNSET:
+            return None
+        if all(message.subagentRunId is UNSET for message in self._tagged):
+            return self
+        shorter = cut_tags(raw, self._tagged)
+        if shorter is None:
+            return None
+        untagged = _new(Event)
+        untagged.head, untagged.fields, untagged._raw = self.head, self.fields, shorter
+        untagged._members = untagged._values = None
+        return untagged
+
     def _with(self, members: dict[str, Any], head: Head) -> "Event":
         derived = _new(Event)
         derived.head = head
@@ -161,6 +191,15 @@ class Event(JsonObject):
         derived._members = members
         derived._values = None
         return derived
+
+
+def _decode_large_head(raw: bytes) -> Head:
+    if raw.startswith(_LARGE_SNAPSHOT):
+        try:
+            return _decode_snapshot(raw)
+        except UNDECODABLE:
+            pass  # what it calls messages is anything
+    return _decode_head(raw)
 
 
 def as_id(value: object) -> str | None:

@@ -78,6 +78,8 @@ class JsonObject(Mapping[str, Any]):
 
     def forget_decoded(self) -> None:
         """Keep the bytes only, from which all is decoded again. What was decoded of a snapshot may take far more."""
+        if self._members is None:
+            return
         self._raw = self.raw
         self._members = self._values = None
         if hasattr(self, "_elements"):

@@ -9,137 +9,18 @@ grows with the entities that a stream has opened, not with its events, and count
 from collections.abc import Collection
 from typing import Any, Final
 
+from agui_middleware.protocol import owner_sets as sets
 from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import UNSET, Event, Head, JsonObject, as_id
-from agui_middleware.protocol.event_kind import RUN, STEP, THINKING, THINKING_SPAN, Action, Carries, Owner
-from agui_middleware.protocol.event_types import EVENT_KINDS, EventType, types_that
+from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.messages import calls_of, messages_of
+from agui_middleware.protocol.nameless_owners import STEP_TYPES, THINKING_TYPES, Nameless, Steps, Thinking, tagged
 from agui_middleware.protocol.owned import Owned
+from agui_middleware.protocol.owner_sets import CLAIMS, CLOSES, ENTITY, OPENS  # these for each token
 
-# They name no entity: see `Thinking`.
-_THINKING: Final = types_that(lambda kind: kind.about in (THINKING, THINKING_SPAN) and kind.owner is not Owner.SUBAGENT)
-# By type of event, the bucket of the entity that it is about, and the member that names the entity, if one does.
-_ENTITY: Final[dict[str, tuple[str, str | None]]] = {
-    str(type): (kind.about.bucket, kind.about.id)
-    for type, kind in EVENT_KINDS.items()
-    if kind.owner in (Owner.ENTITY, Owner.CLAIMS) and kind.about.bucket is not None and str(type) not in _THINKING
-}
-_CLAIMS: Final = types_that(lambda kind: kind.owner is Owner.CLAIMS)
-_CHUNKS: Final = types_that(lambda kind: kind.action is Action.ABBREVIATES)
 _REMEMBERED: Final = frozenset({"call", "activity", "message"})  # of the parent's
-# What makes a message is open from its START to its END.
-_OPENS: Final = types_that(lambda kind: kind.action is Action.OPENS and kind.about.role is not None)
-_CLOSES: Final = types_that(lambda kind: kind.action is Action.CLOSES and kind.about.role is not None)
-_OF_THE_RUN: Final = types_that(lambda kind: kind.owner is Owner.RUN)
-_OF_A_SUBAGENT: Final = types_that(lambda kind: kind.owner is Owner.SUBAGENT)
-_STEPS: Final = types_that(lambda kind: kind.owner is Owner.STEP)
-_ANSWERS: Final = types_that(lambda kind: kind.owner is Owner.CALL)
-_OF_A_HOLDER: Final = types_that(lambda kind: kind.owner is Owner.HOLDER)
-_BEGINS_A_RUN: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.OPENS)
-_STARTS_A_STEP: Final = types_that(lambda kind: kind.about is STEP and kind.action is Action.OPENS)
-_SNAPSHOTS: Final = types_that(lambda kind: kind.carries is Carries.MESSAGES)
-_WITH_MESSAGES: Final = _SNAPSHOTS | types_that(lambda kind: kind.carries is Carries.ECHO)
 _KNOWN: Final = frozenset(EventType)
 _ENCRYPTED: Final = {"message": ("message", "reasoning"), "tool-call": ("call",)}  # by subtype; of another, any kind
-
-
-def tagged(tag: Any) -> bool:
-    """Whether a `subagentRunId` names a subagent; one of a wrong type counts, so that hiding fails closed."""
-    return tag is not UNSET and tag is not None
-
-
-class Steps:
-    """Which steps are whose. A step end belongs to whoever has a step of that name open, the parent first.
-
-    A subagent's that its run left open stays its own: of the next run's parent, only what that opens is.
-    """
-
-    def __init__(self, budget: Budget | None = None) -> None:
-        budget = budget or Budget()
-        self._parents: Index[str | None, Any] = Index(budget)
-        self._subagents: Index[str | None, int] = Index(budget)  # how many of a name are open
-
-    def take(self, head: Head) -> bool:
-        """Whether a STEP_STARTED or STEP_FINISHED is a subagent's."""
-        name = as_id(head.stepName)
-        if tagged(head.subagentRunId):
-            self._count(name, 1 if head.type in _STARTS_A_STEP else -1)
-            return True
-        if head.type in _STARTS_A_STEP:
-            self._parents.add(name)
-            return False
-        if name in self._parents:
-            del self._parents[name]
-            return False
-        return name in self._subagents
-
-    def _count(self, name: str | None, change: int) -> None:
-        count = self._subagents.get(name, 0) + change
-        if count > 0:
-            self._subagents[name] = count
-        else:
-            self._subagents.discard(name)
-
-    def begin_run(self) -> None:
-        """Forget what the parent's last run left open."""
-        self._parents.clear()
-
-
-class Thinking:
-    """Whose THINKING_* events are whose. They name nothing: what a subagent has opened is closed by the next end.
-
-    So the parent's own thinking is dropped while a subagent's is open. Nothing in the stream tells the two apart.
-    """
-
-    def __init__(self) -> None:
-        self._spans = 0  # of subagents, open
-        self._text = False  # whether a subagent has a text open
-
-    def take(self, head: Head) -> bool:
-        """Whether a THINKING_* event is a subagent's."""
-        owned = tagged(head.subagentRunId) or self._spans > 0 or self._text
-        if head.type == "THINKING_START" and owned:
-            self._spans += 1
-            self._text = False
-        elif head.type == "THINKING_END":
-            self._spans = max(self._spans - 1, 0)
-            self._text = False
-        elif head.type == "THINKING_TEXT_MESSAGE_START":
-            self._text = owned
-        elif head.type == "THINKING_TEXT_MESSAGE_END":
-            self._text = False
-        return owned
-
-    def begin_run(self) -> None:
-        """Forget what the last run left open."""
-        self._spans, self._text = 0, False
-
-
-class Nameless:
-    """Of the events that name no entity by an id, which types and step names were whose: to tell them where a tag was lost.
-
-    A route's filter may take off the tag of a subagent's STEP_STARTED, and leave nothing that tells it from the parent's. So
-    of what subagents have sent too, no more passes as the parent's than the parent has sent.
-    """
-
-    __slots__ = ("_parents", "_subagents")
-
-    def __init__(self, budget: Budget) -> None:
-        self._parents: Index[tuple[str, str | None], int] = Index(budget)  # how many
-        self._subagents: Index[tuple[str, str | None], bool] = Index(budget)
-
-    def count(self, head: Head, owned: bool) -> None:
-        """Count an event, and whether a subagent produced it."""
-        key = (head.type, as_id(head.stepName))
-        if owned:
-            self._subagents[key] = True
-        else:
-            self._parents[key] = self._parents.get(key, 0) + 1
-
-    def allows(self, head: Head, passed: "Nameless") -> bool:
-        """Whether another event like this is the parent's, when those counted in `passed` were."""
-        key = (head.type, as_id(head.stepName))
-        return key not in self._subagents or passed._parents.get(key, 0) < self._parents.get(key, 0)
 
 
 class Ownership:
@@ -170,7 +51,7 @@ class Ownership:
         self._nameless = Nameless(budget) if recorded or before is not None else None
         # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
         # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
-        self._owner: dict[str, Index[Any, bool]] = {bucket: Index(budget) for bucket, _ in _ENTITY.values()}
+        self._owner: dict[str, Index[Any, bool]] = {bucket: Index(budget) for bucket, _ in ENTITY.values()}
         # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
         # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
         self._open: Index[tuple[str, Any], bool | None] = Index(budget)
@@ -188,15 +69,15 @@ class Ownership:
         """Whether a subagent produced `event`; an entity that it opens is remembered."""
         head = event.head
         type = head.type
-        entity = _ENTITY.get(type)
+        entity = ENTITY.get(type)
         if entity is None:
             return self._take_other(event)
         kind, member = entity
         id, mine = None if member is None else as_id(getattr(head, member)), tagged(head.subagentRunId)
-        if type in _CLAIMS:
+        if type in CLAIMS:
             return self._opened(event, kind, id, mine)
         owned = mine or self._owns(kind, id)
-        if type in _CLOSES:
+        if type in CLOSES:
             given = self._open.pop((kind, id), None)
             if given is not None:
                 self._assign(kind, id, given)
@@ -228,7 +109,7 @@ class Ownership:
         that a subagent has tagged, which the protocol does not provide for; what either then names is the subagent's.
         """
         foreign = tagged(event.head.subagentRunId)
-        decides = event.type in _SNAPSHOTS and not foreign
+        decides = event.type in sets.SNAPSHOTS and not foreign
         owns = self.owns_message if decides else self.owns_echoed
         messages = [message for message in messages_of(event) or () if isinstance(message, JsonObject)]
         for message in messages:  # calls first: they decide whose the tool messages are
@@ -290,7 +171,7 @@ class Ownership:
 
     def _opened(self, event: Event, kind: str, id: Any, mine: bool) -> bool:
         head = event.head
-        if id is None and head.type in _CHUNKS and head.messageId is head.toolCallId is UNSET:
+        if id is None and head.type in sets.CHUNKS and head.messageId is head.toolCallId is UNSET:
             return mine  # a chunk that continues something unknown
         known = self._known_here(kind, id)
         owned = mine or known is True
@@ -307,27 +188,27 @@ class Ownership:
         if kind == "message":
             self._named.discard(id)
         self._assign(kind, id, owned)
-        if head.type in _OPENS:
+        if head.type in OPENS:
             self._open.setdefault((kind, id), None)
         return owned or mine
 
     def _take_other(self, event: Event) -> bool:
         head = event.head
-        if head.type in _STEPS:
+        if head.type in STEP_TYPES:
             return self._take_nameless(head, self._steps.take(head))
-        if head.type in _THINKING:
+        if head.type in THINKING_TYPES:
             return self._take_nameless(head, self._thinking.take(head))
-        if head.type in _ANSWERS:
+        if head.type in sets.ANSWERS:
             return self._answered(head)
-        if head.type in _WITH_MESSAGES:
+        if head.type in sets.WITH_MESSAGES:
             self.reread(event)
-        if head.type in _BEGINS_A_RUN:
+        if head.type in sets.BEGINS_A_RUN:
             self._steps.begin_run()
             self._thinking.begin_run()
             self._open.clear()
-        if head.type in _OF_A_SUBAGENT:
+        if head.type in sets.OF_A_SUBAGENT:
             return True
-        if head.type in _OF_THE_RUN:
+        if head.type in sets.OF_THE_RUN:
             return False
         return tagged(head.subagentRunId) or self._names_owned(event)
 
@@ -350,7 +231,7 @@ class Ownership:
     def _names_owned(self, event: Event) -> bool:
         """Whether an encrypted value, or an event of a type from after 1.1, is about a subagent's entity."""
         head = event.head
-        if head.type in _OF_A_HOLDER:
+        if head.type in sets.OF_A_HOLDER:
             subtype = event.get("subtype")
             kinds = _ENCRYPTED.get(subtype, self._owner) if isinstance(subtype, str) else self._owner
             return any(self._owns(kind, as_id(head.entityId)) for kind in kinds)

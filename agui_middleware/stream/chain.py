@@ -35,6 +35,7 @@ class Chain:
         "_steps",
         "ended",
         "failure",
+        "kept",
     )
 
     def __init__(self, composition: Composition, context: Context, emit: Callable[[Event], None]) -> None:
@@ -52,6 +53,7 @@ class Chain:
         self._dead = -1  # the last filter that takes no more events: what would reach it, or any before it, is dropped
         self.ended: bool = False  # it takes no more events
         self.failure: Exception | None = None
+        self.kept: bool = False  # a generator has taken an event since somebody has set this to false
 
     def push(self, event: Event) -> None:
         """Pass one event to the filters. Everything that they yield for it has been emitted when this returns."""
@@ -91,8 +93,10 @@ class Chain:
                 self._fail(index, error)
                 return None
             if passed is None:
-                if index in self._running and self._running[index].done:
-                    self._end_behind(index)
+                if index in self._running:
+                    self.kept = True
+                    if self._running[index].done:
+                        self._end_behind(index)
                 return None
             if passed is not event:
                 event, type = passed, passed.head.type
@@ -102,7 +106,13 @@ class Chain:
     def repeats(self, type: str) -> bool:
         """Whether what becomes of an event of this type becomes of each that follows with another `delta`, too."""
         generators = self._repeats.get(type)
-        return generators is not None and all(type in self._skipping[index].skipped for index in generators)
+        if generators is None:
+            return False
+        for index in generators:
+            source = self._skipping[index]
+            if not (type in source.skipped or type in source.called):
+                return False
+        return True
 
     def leave(self, event: Event) -> None:
         """Emit an event that `walk` has returned. If it cannot be encoded, the last filter counts as the one that failed."""

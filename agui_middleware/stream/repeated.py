@@ -59,14 +59,21 @@ class Repeated:
             return chunk
         return b'%b"delta":%b' % (written, rest) if written else b""
 
+    @staticmethod
+    def start_of(chunk: bytes) -> bytes:
+        """What stands before the text of a token."""
+        return chunk.partition(_DELTA)[0]
+
     def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
         """Remember the output for a chunk that is one token."""
+        if not self._tries:
+            return
+        self._tries -= 1  # also where it cannot be learned: a timestamp may stand behind the delta as well
         start, _, rest = chunk.partition(_DELTA)
-        if not self._tries or len(start) > LONGEST or not _is_plain(rest) or [*event.members()][-1] != "delta":
+        if len(start) > LONGEST or not _is_plain(rest) or [*event.members()][-1] != "delta":
             return
         written_start, _, written_rest = written.partition(_DELTA)
         if written_rest == (rest if written else b""):
-            self._tries -= 1
             if len(self.starts) >= MOST:
                 self.starts.clear()
             self.starts[start] = written_start

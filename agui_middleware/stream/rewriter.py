@@ -99,10 +99,11 @@ class Rewriter:
         repeats = not self._verify and self.chain.repeats(event.head.type)
         if not repeats:
             self._repeated.starts.clear()
+        self.chain.kept = False
         written = self._rewrite(chunk, event)
         if self.chain.ended:
             self._repeated.starts.clear()
-        elif repeats:
+        elif repeats and not self.chain.kept:
             self._repeated.learn(chunk, event, written)
         return written
 

@@ -124,13 +124,12 @@ class Decoder:
 
     def one_frame(self, chunk: bytes) -> bytes | None:
         """The chunk itself, if it is exactly one event, an object on one line, framed as here: most servers send those."""
-        data = chunk[6:-2]
+        line, _, end = chunk.partition(b"\n")
         if (
-            chunk[:7] == b"data: {"
-            and chunk[-1] == chunk[-2] == 10
-            and 10 not in data  # LF and CR; to look for them as bytes takes ten times as long
-            and 13 not in data
-            and len(chunk) - 2 <= self._limit
+            end == b"\n"
+            and line[:7] == b"data: {"
+            and 13 not in line  # CR; to look for it as bytes takes ten times as long
+            and len(line) <= self._limit
         ):
             if self.idle:
                 return chunk

@@ -1,20 +1,24 @@
 """A `Rewriter` with an observer, which sees each event of the agent and each event that leaves. The history needs both."""
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol, TypedDict, Unpack
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 
 from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
-from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import types_that
+from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
 
 _RUN_STARTS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.OPENS)
 _RUN_ENDS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.CLOSES)
 _RUN_BOUNDS: Final = _RUN_STARTS | _RUN_ENDS
+
+
+Taker: TypeAlias = Callable[[bytes], bool]
 
 
 class Observer(Protocol):
@@ -30,6 +34,18 @@ class Observer(Protocol):
 
     def passed(self, event: Event) -> None:
         """Called once, in place of both, with an event that leaves as it came."""
+        ...
+
+    def replaced(self, event: Event, left: Event) -> None:
+        """Called once, in place of both, with an event that came and the one that leaves for it."""
+        ...
+
+    def taker(self, token: Event, written: bytes) -> Taker | None:
+        """Return what takes each chunk that is a token like this one, but for its delta, in place of the other methods.
+
+        It returns whether it has taken the chunk. `written` is what left for the token, a frame or nothing, and the same
+        leaves for these. `None`: each is for the other methods.
+        """
         ...
 
 
@@ -53,6 +69,35 @@ class Options(TypedDict):
     log: RateLimitedLog | None
 
 
+class WitnessedRepeated(Repeated):
+    """A `Repeated` of which an observer takes each chunk."""
+
+    __slots__ = ("_taker", "_takers")
+
+    def __init__(self, max_event_bytes: int, taker: Callable[[Event, bytes], Taker | None]) -> None:
+        super().__init__(max_event_bytes)
+        self._taker = taker
+        self._takers: dict[bytes, Taker] = {}
+
+    def rewrite(self, chunk: bytes) -> bytes | None:
+        """See `Repeated.rewrite`; also `None` for a chunk that the observer does not take like that."""
+        written = super().rewrite(chunk)
+        return None if written is None or not self._takers[self.start_of(chunk)](chunk) else written
+
+    def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
+        """See `Repeated.learn`."""
+        if not self._tries:
+            return
+        super().learn(chunk, event, written)
+        start = self.start_of(chunk)
+        if start in self.starts:
+            take = self._taker(event, written)
+            if take is None:
+                del self.starts[start]
+            else:
+                self._takers = {known: self._takers[known] for known in self.starts if known != start} | {start: take}
+
+
 class WitnessedRewriter(Rewriter):
     """A `Rewriter` with a witness. It is a class of its own, so that a rewriter without one pays nothing for it.
 
@@ -63,9 +108,12 @@ class WitnessedRewriter(Rewriter):
         self, plan: Plan, context: Context, max_event_bytes: int, witness: Witness, **options: Unpack[Options]
     ) -> None:
         super().__init__(plan, context, max_event_bytes, **options)
+        self._rewrites = True  # the observer sees each event, also where no filter is to
+        self._repeated = WitnessedRepeated(max_event_bytes, witness.observer.taker)
         self._agent_sent = witness.observer.agent_sent
         self._client_got = witness.observer.client_got
         self._passed = witness.observer.passed
+        self._replaced = witness.observer.replaced
         self._edit_start = witness.edit_start
         self._agent_ended = witness.agent_ended
         self._client_ended = witness.client_ended
@@ -74,35 +122,30 @@ class WitnessedRewriter(Rewriter):
         )
         self.run_ended: bool = False
 
-    def feed(self, chunk: bytes) -> bytes:
-        """See `Rewriter.feed`."""
-        if self._unsettled or self.decoder.one_frame(chunk) is None:
-            return super().feed(chunk)
-        try:
-            event = Event.parse(chunk[6:-2])
-        except MalformedEvent:
-            return super().feed(chunk)
+    def _rewrite(self, chunk: bytes, event: Event) -> bytes:
         type = event.head.type
         if type in _RUN_BOUNDS:
             self._take(self.decoder.feed(chunk))
             return self.written()
         self._sent = event
         left = self.chain.walk(event)
-        if left is event and self._sent is not None and not (self._out or self._verify):
-            self._sent = None
-            self._passed(event)
-            return chunk
-        self._tell()  # does nothing if a filter has put something out: `_emit` has done it then
         if left is None:
+            self._tell()  # does nothing if a filter has put something out: `_emit` has done it then
             return self.written()
-        if not (self._out or self._verify or left.fields is not None or left.head.type in _RUN_BOUNDS):
-            try:
-                written = b"data: %b\n\n" % left.raw
-            except Exception:
-                pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
-            else:
-                self._client_got(left)
-                return written
+        if self._sent is not None and not (self._out or self._verify):
+            if left is event:
+                self._sent = None
+                self._passed(event)
+                return chunk
+            if left.fields is None and left.head.type not in _RUN_BOUNDS:
+                try:
+                    written = b"data: %b\n\n" % left.raw
+                except Exception:
+                    pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
+                else:
+                    self._sent = None
+                    self._replaced(event, left)
+                    return written
         self.chain.leave(left)
         return self.written()
 
@@ -122,9 +165,16 @@ class WitnessedRewriter(Rewriter):
             self._agent_sent(event)
 
     def _emit(self, event: Event) -> None:
-        self._tell()
+        passes = event is self._sent
+        if passes:
+            self._sent = None
+        else:
+            self._tell()
         super()._emit(event)
-        self._client_got(event)
+        if passes:
+            self._passed(event)
+        else:
+            self._client_got(event)
         if event.head.type in _RUN_ENDS:
             self._client_ended(event)
             self.run_ended = True

@@ -193,6 +193,19 @@ async def test_threads_of_different_owners_never_meet() -> None:
     assert agent.histories == [[USER], LATER, LATER, RESTORED]
 
 
+async def test_owners_that_look_alike_in_logs_never_meet() -> None:
+    class Masked(str):
+        def __repr__(self) -> str:
+            return "'***'"
+
+        __str__ = __repr__
+
+    users = iter([Masked("ann"), Masked("bob"), Masked("ann")])
+    agent = Agent(DELEGATES, ANSWERS, ANSWERS)
+    await talk(hiding(agent, owner=lambda scope: next(users)), [USER], LATER, LATER)
+    assert agent.histories[1:] == [LATER, RESTORED]
+
+
 @pytest.mark.parametrize("answer", [lambda _: 1 / 0, lambda _: 5])
 async def test_where_the_owner_is_not_known_nothing_is_kept(
     answer: Callable[[Scope], Any], caplog: pytest.LogCaptureFixture

@@ -23,7 +23,9 @@ BASELINE = Path(__file__).parent / "baseline.json"
 CLEARLY_WORSE = 1.6
 NOTHING = 1.0  # of a request, in matches of a route: less than that is noise
 # Of these contenders on token deltas, what they add as a share of what the floor and a naive wrapper add.
-WATCHED = ("fault watch", "inline", "hidden", "0.0.58", "0.0.45", "0.0.36")
+WATCHED = ("passing", "fault watch", "inline", "hidden", "0.0.58", "0.0.45", "0.0.36")
+# Of another stream, what one contender adds as a share of what another one adds.
+WATCHED_ELSEWHERE = {"alternating texts": ("0.0.36", "inline"), "1 MiB snapshots": ("inline", "floor")}
 DELTAS = ("parent's deltas", "subagent's deltas")
 
 
@@ -46,6 +48,9 @@ def watched(result: per_event.Result) -> dict[str, float]:
         for stream in DELTAS
         for name in WATCHED
         for other in ("floor", "naive json")
+    } | {
+        f"{stream}: {name} / {other}": round(result[stream][name][other].median, 2)
+        for stream, (name, other) in WATCHED_ELSEWHERE.items()
     }
 
 
@@ -106,7 +111,12 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rounds = 15 if options.short else 61
-    result = asyncio.run(per_event.bare_inner(rounds, only=DELTAS if options.short else per_event.STREAMS))
+    if options.short:
+        result = asyncio.run(per_event.bare_inner(rounds, only=DELTAS))
+        for stream, compared in WATCHED_ELSEWHERE.items():
+            result |= asyncio.run(per_event.bare_inner(rounds, ("bare", *compared), [stream]))
+    else:
+        result = asyncio.run(per_event.bare_inner(rounds))
     for stream, rows in result.items():
         show(f"{stream}, an event", rows)
     setups = asyncio.run(requests.measure(rounds))

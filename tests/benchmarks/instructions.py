@@ -15,7 +15,11 @@ from tests.benchmarks import apps, streams
 from tests.benchmarks.contenders import CONTENDERS
 from tests.benchmarks.exchange import exchange
 
-STREAMS = {"parent's deltas": streams.parents_deltas, "subagent's deltas": streams.subagents_deltas}
+STREAMS = {
+    "parent's deltas": streams.parents_deltas,
+    "subagent's deltas": streams.subagents_deltas,
+    "alternating texts": streams.alternating_texts,
+}
 EVENTS = (300, 1300)  # the first warm up: the interpreter specialises its instructions, and caches fill
 Count = tuple[str, str, int]
 COLLECTED = re.compile(r"^==(\d+)== Collected : (\d+)", re.MULTILINE)

@@ -13,6 +13,7 @@ from tests.benchmarks.timing import Rounds, Spread, Turn, added, alternate, rati
 STREAMS: dict[str, Callable[[], Stream]] = {
     "parent's deltas": streams.parents_deltas,
     "subagent's deltas": streams.subagents_deltas,
+    "alternating texts": streams.alternating_texts,
     "mixed run": streams.mixed,
     "1 MiB snapshots": streams.snapshots,
 }
@@ -29,11 +30,11 @@ def turn(app: ASGIApp) -> Turn:
     return take
 
 
-async def check(stream: Stream) -> None:
+async def check(stream: Stream, names: Iterable[str]) -> None:
     """That each contender does its work at all."""
-    for name, wrap in CONTENDERS.items():
+    for name in names:
         recorder = Recorder()
-        await exchange(wrap(apps.messages(stream)), recorder)
+        await exchange(CONTENDERS[name](apps.messages(stream)), recorder)
         nested = "snapshots" in stream.name  # which the naive ones do not look into
         keeps = name in ("bare", "nothing", "floor", "passing", "fault watch") or (nested and name not in OURS)
         tagged = [
@@ -55,7 +56,7 @@ async def bare_inner(rounds: int, names: Iterable[str] = CONTENDERS, only: Itera
     """Contenders on streams, with an app of ready messages."""
     result: Result = {}
     for stream in (STREAMS[name]() for name in only):
-        await check(stream)
+        await check(stream, names)
         times = await measure(stream, "bare ASGI", names, rounds)
         result[stream.name] = {name: costs(times, name, len(stream.events)) for name in times if name != "bare"}
     return result

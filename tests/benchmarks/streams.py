@@ -51,6 +51,17 @@ def subagents_deltas(count: int = 5000) -> Stream:
     return _deltas("subagent's deltas", count, {"subagentRunId": "researcher-1"})
 
 
+def alternating_texts(count: int = 2000) -> Stream:
+    """Token deltas of two texts in turns. For clients up to 0.0.36 one of them waits until the other has ended."""
+    ids = ("message-1", "message-2")
+    head: list[Members] = [{"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"} for id in ids]
+    bare: list[Members] = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": id} for id in ids]
+    tokens = [_padded(bare[index % 2], "delta", EVENT_BYTES, f"{index} ") for index in range(20)]
+    body = [tokens[index % len(tokens)] for index in range(count)]
+    tail: list[Members] = [{"type": "TEXT_MESSAGE_END", "messageId": id} for id in ids]
+    return Stream("alternating texts", [STARTED, *head], body, [*tail, FINISHED])
+
+
 def mixed(rounds: int = 60) -> Stream:
     """A run with nested and parallel subagents that reason, call tools, keep steps, state and activities."""
     body = [event for index in range(rounds) for event in _round(index)]

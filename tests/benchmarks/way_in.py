@@ -1,12 +1,17 @@
-"""What the way in costs: upgrading a posted conversation of 200 messages, in decodes and encodes of its body with msgspec,
-and keeping what a response could not give, in decodes and encodes of its events.
+"""What the way in costs: upgrading and restoring a posted conversation of 200 messages, in decodes and encodes of its body
+with msgspec, and keeping what a response could not give, in decodes and encodes of its events.
 
-python -m tests.benchmarks.way_in
+    python -m tests.benchmarks.way_in            # as time
+    python -m tests.benchmarks.way_in --count    # in instructions, as callgrind counts them: also on a busy machine
 """
 
 import json
+import os
+import re
+import subprocess
+import sys
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -17,7 +22,8 @@ from agui_middleware.config.plan import Plan, make_plan
 from agui_middleware.filters.tools import deny_tools
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
-from agui_middleware.history.record import Kept
+from agui_middleware.history.merge import restore
+from agui_middleware.history.record import Chain, Item, Kept, Member
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.witnessed import Options, Witness, WitnessedRewriter
@@ -27,6 +33,9 @@ from tests.history.bodies import upgrade
 CLIENTS = ("0.0.59", "0.0.53", "0.0.43")
 KINDS = ("nothing to change", "50 images", "50 images and 50 results out of place")
 ROUNDS = 100
+TOKENS = 300
+TIMES = (5, 15)  # the first warm up
+_COLLECTED = re.compile(r"^==(\d+)== Collected : (\d+)", re.MULTILINE)
 
 
 def conversation(images: bool, disordered: bool) -> bytes:
@@ -43,6 +52,20 @@ def conversation(images: bool, disordered: bool) -> bytes:
         messages += [answer, result] if disordered else [result, answer]
     rest: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
     return json.dumps({"threadId": "t", "runId": "r", "messages": messages, **rest}).encode()
+
+
+def restorable() -> tuple[Posted, Kept, ClientVersion]:
+    """The same 200 messages, of which a subagent's answers have lost their tags, and one is hidden in each turn."""
+    posted = Posted.read(conversation(images=False, disordered=False))
+    assert posted is not None
+    items, keys = {}, list[str]()
+    for turn in range(50):
+        items[f"m{turn}"] = Item({"subagentRunId": Member(b'"s"', [b""])})
+        items[f"n{turn}"] = Item({}, whole=json.dumps({"id": f"n{turn}", "role": "assistant", "content": "x"}).encode())
+        keys += [f"u{turn}", f"h{turn}", f"r{turn}\0c{turn}", f"n{turn}", f"m{turn}"]
+    held = bytes(not key.startswith("n") for key in keys)
+    chain = Chain(keys, held, bytes(key.startswith("u") for key in keys))
+    return posted, Kept(items=items, chains=[chain]), ClientVersion.parse("0.0.58")
 
 
 def best(work: Any) -> float:
@@ -108,11 +131,66 @@ async def ratios(rounds: int) -> dict[str, float]:
         turns["floor"] = _turn(partial(_decode_and_encode, body), 5)
         times = await alternate(turns, rounds)
         found |= {f"upgrade: {kind}, {client} / floor": _over(times, client, "floor") for client in CLIENTS}
+    posted, kept, client = restorable()
+    turns = {"restore": _turn(partial(restore, posted, kept, client), 5)}
+    times = await alternate(turns | {"floor": _turn(partial(_decode_and_encode, posted.raw), 5)}, rounds)
+    found["restore: 50 tags and 50 hidden messages / floor"] = _over(times, "restore", "floor")
     for name, plan, subagent in _kept_streams():
-        frames = _stream(subagent, 300)
+        frames = _stream(subagent, TOKENS)
         times = await alternate({"kept": _kept(plan, frames), "not kept": _not_kept(plan, frames)}, rounds)
         found[f"kept: {name} / not kept"] = _over(times, "kept", "not kept")
     return found
+
+
+def _work() -> Iterator[tuple[str, str, float, Callable[[], object]]]:
+    """What is counted: its name, what it is divided by, how often that is in it, and the work itself."""
+    for kind in KINDS:
+        body = conversation("images" in kind, "results" in kind)
+        yield f"floor: {kind}", "", 1, partial(_decode_and_encode, body)
+        for client in CLIENTS:
+            yield f"upgrade: {kind}, {client}", f"floor: {kind}", 1, partial(upgrade, body, ClientVersion.parse(client))
+    restoring = partial(restore, *restorable())
+    yield "floor: restore", "", 1, partial(_decode_and_encode, restorable()[0].raw)
+    yield "restore", "floor: restore", 1, restoring
+    for name, plan, subagent in _kept_streams():
+        frames = _stream(subagent, TOKENS)
+        token = _token(subagent)[6:-2]
+        yield f"floor: {name}", "", 1, partial(_decode_and_encode, token)
+        yield f"not kept: {name}", f"floor: {name}", TOKENS, partial(_run_once, plan, frames, kept=False)
+        yield f"kept: {name}", f"floor: {name}", TOKENS, partial(_run_once, plan, frames, kept=True)
+
+
+def _run_once(plan: Plan, frames: list[bytes], *, kept: bool) -> None:
+    context = Context(plan.client)
+    _run(_witnessed(plan, context)[0] if kept else Rewriter(plan, context, 10**7), frames)
+
+
+def counts() -> dict[str, tuple[int, float]]:
+    """Instructions by name, and over those of its floor. What is imported first is not counted: each is a forked process."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-m", __spec__.name]
+    told = subprocess.run(
+        [*command, "--run"], capture_output=True, text=True, env=os.environ | {"PYTHONHASHSEED": "0"}, check=True
+    )
+    collected = {pid: int(count) for pid, count in _COLLECTED.findall(told.stderr)}
+    measured: dict[str, dict[int, int]] = {}
+    for line in told.stdout.splitlines():
+        pid, name, times = line.split("\t")
+        measured.setdefault(name, {})[int(times)] = collected[pid]
+    few, many = TIMES
+    each = {name: (found[many] - found[few]) // (many - few) for name, found in measured.items()}
+    return {name: (each[name], each[name] / (each[floor] * part)) for name, floor, part, _ in _work() if floor}
+
+
+def _run_counted() -> None:
+    for name, _, _, work in _work():
+        for times in TIMES:
+            pid = os.fork()
+            if pid == 0:
+                for _ in range(times):
+                    work()
+                os._exit(0)
+            os.waitpid(pid, 0)
+            print(pid, name, times, sep="\t", flush=True)
 
 
 def _over(times: Rounds, name: str, other: str) -> float:
@@ -158,5 +236,11 @@ def keeping(tokens: int = 2000) -> None:
 
 
 if __name__ == "__main__":
-    main()
-    keeping()
+    if "--run" in sys.argv:
+        _run_counted()
+    elif "--count" in sys.argv:
+        for name, (count, ratio) in counts().items():
+            print(f"{name:65}{count:12,} instructions{ratio:8.2f} floors")
+    else:
+        main()
+        keeping()

@@ -58,6 +58,13 @@ def test_rewrite_takes_the_input_that_a_filter_looks_at(tmp_path: Path) -> None:
     assert (refused.exit_code, "broken.json': not a JSON object" in refused.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("stream", [b"", b"<html>Not Found</html>", b"\0\xff" * 500])
+def test_a_rewritten_stream_of_which_nothing_is_left_says_so(stream: bytes) -> None:
+    result = invoke("rewrite", stream=stream)
+    assert (result.exit_code, result.stdout_bytes) == (0, b"")
+    assert "the input has no AG-UI event, or the filters have dropped all" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -40,11 +40,13 @@ class Agent:
         self._answers = answers
         self.posted: list[Json] = []
         self.named: list[str | None] = []
+        self.headers: list[dict[str, str]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         posted = await request.json()
         self.named.append(request.headers.get("x-ag-ui-client-version"))
+        self.headers.append(dict(request.headers))
         self.posted.append(posted)
         turn = len(self.posted)
         events = stream(
@@ -135,6 +137,17 @@ async def test_where_nobody_names_a_release_the_default_counts() -> None:
     settings = Settings(default_client="0.0.52")
     end = await converse("1.56.4", AGUIMiddleware(agent, settings), names=False, runtime=NONE)
     assert told(end) == answered(subagents=False)
+
+
+async def test_nothing_but_what_the_page_sets_tells_one_release_of_copilotkit_from_another() -> None:
+    """So that `interrupts="auto"` cannot know the releases that read no outcome, though their @ag-ui/client does."""
+    requests = []
+    for core in CORES:
+        agent = Agent(ANSWER)
+        await converse(core, agent, names=False, runtime=NONE, questions=1)
+        [posted], [headers] = agent.posted, agent.headers
+        requests.append((headers | {"host": ""}, posted | {"runId": ""}))
+    assert requests[0] == requests[1]
 
 
 @pytest.mark.parametrize("core", CORES)

@@ -17,7 +17,9 @@ from tests.robustness.exchange import BODY, END, EVENT_STREAM, Exchange
 from tests.robustness.leaks import LOOPS, run_clean
 
 RUN = b'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n'
-CUSTOM = b'data: {"type":"CUSTOM","name":"x","value":1}\n\n'
+TEXT = b'data: {"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"x","subagentRunId":"s"}\n\n'
+HEADERS = [(b"content-type", b"application/json"), (b"x-ag-ui-client-version", b"0.0.45")]
+POSTED = b'{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"go"}],"tools":[],"context":[]}'
 LAST = {"is too large": b'data: {"type":"CUSTOM","x":"%b"}\n\n' % (b"x" * 5000), "is malformed": b'data: {"type"\n\n'}
 ENDS = ("ends", "server raises", "is cancelled", "filter raises", "filter returns", "app raises", *LAST)
 
@@ -36,9 +38,12 @@ class Ending:
             "none": [],
             "declared": [handles(EVERYTHING)(self.filter)],
             "awaiting": [self.awaits],
+            "none, with history": [],
         }
         route = Route(path="/agent", visibility=visibility, filters=filters[filter])  # type: ignore[arg-type]
-        self.middleware = AGUIMiddleware(self.app, Settings(routes=[route], max_event_bytes=2000))
+        history = "memory://" if "history" in filter else None
+        settings = Settings(routes=[route], max_event_bytes=2000, history=history, keep_alive=60)
+        self.middleware = AGUIMiddleware(self.app, settings)
         self.scope = anyio.CancelScope()
         self.sent = 0
         self.closed: list[str] = []
@@ -49,10 +54,10 @@ class Ending:
             yield RUN
             for _ in range(5):
                 await anyio.lowlevel.checkpoint()
-                yield CUSTOM
+                yield TEXT
             if self.end == "app raises":
                 raise Boom
-            yield LAST.get(self.end, CUSTOM)
+            yield LAST.get(self.end, TEXT)
         finally:
             self.closed.append("agent")
 
@@ -94,7 +99,7 @@ class Ending:
 
     async def run(self) -> None:
         with self.scope, suppress(Boom, OSError):
-            await Exchange(on_send=self.on_send).run(self.middleware)
+            await Exchange(on_send=self.on_send, headers=HEADERS, body=[POSTED]).run(self.middleware)
 
 
 @pytest.fixture
@@ -109,7 +114,7 @@ def no_collector() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("visibility", ["auto", "hidden"])
-@pytest.mark.parametrize("filter", ["none", "declared", "awaiting"])
+@pytest.mark.parametrize("filter", ["none", "declared", "awaiting", "none, with history"])
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("loop", [loop for loop in LOOPS if loop != "uvloop"])
 def test_everything_is_closed_without_the_garbage_collector(loop: str, end: str, filter: str, visibility: str) -> None:
@@ -121,7 +126,7 @@ def test_everything_is_closed_without_the_garbage_collector(loop: str, end: str,
         for _ in range(4):  # the event loop closes a generator that nobody refers to, in a task of its own
             await anyio.lowlevel.checkpoint()
         assert ending.closed.count("agent") == 1
-        assert ending.closed.count("filter") == (filter != "none")
+        assert ending.closed.count("filter") == (not filter.startswith("none"))
         assert ending.generator is not None
         assert ending.generator() is None
         assert not _garbage(), "reference cycles, which would wait for the garbage collector"

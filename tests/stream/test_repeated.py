@@ -1,5 +1,6 @@
 """Tokens that are like the one before leave as the filters would have them leave."""
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from agui_middleware.config.plan import make_plan
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
 from agui_middleware.filters.source import EventSource
+from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.stream.repeated import LONGEST, MOST, TRIES
@@ -205,6 +207,40 @@ def test_a_generator_is_resumed_unless_it_skips_the_type() -> None:
     assert calls == ["a", "b", "c"]
 
 
+def test_of_two_texts_that_alternate_the_one_that_waits_is_not_written_twice_and_the_other_repeats() -> None:
+    frames = [frame(STARTED), frame(OPENED), frame(OPENED.replace(b'"m"', b'"n"'))]
+    for number in range(6):
+        frames += [frame(token(b'"%d"' % number)), frame(token(b'"%d"' % number, id=b"n"))]
+    ends = [frame(OPENED.replace(b"START", b"END").replace(b'"m"', b'"%b"' % id)) for id in (b"m", b"n")]
+    stream = rewriter("0.0.36", "auto")
+    out = [stream.feed(data) for data in frames]
+    assert out[3::2] == frames[3::2]  # each token of the first leaves at once
+    assert list(stream._repeated.starts) == [frames[3].partition(b'"delta"')[0]]
+    out += [stream.feed(data) for data in ends]
+    assert b"".join(out).count(b'"messageId":"n"') == 2 + 6
+    stream.close()
+
+
+def test_a_generator_that_has_a_function_called_is_resumed_where_that_finds_no_room() -> None:
+    seen: list[str] = []
+
+    def no_room(event: Event) -> Event | None:
+        if event["delta"] == "a":
+            return event
+        raise EventTooLarge
+
+    @handles(*REPEATS)
+    async def calls(events: EventSource, _: Context) -> AsyncIterator[Event]:
+        events.called = dict.fromkeys(REPEATS, no_room)
+        async for event in events:
+            seen.append(event["delta"])
+            yield event
+
+    texts = [frame(token(b'"%b"' % text, id=text)) for text in (b"a", b"b", b"a")]
+    assert output(rewriter(None, "auto", calls), texts) == b"".join(texts)
+    assert seen == ["b"]
+
+
 def test_a_delta_that_a_filter_changes_is_not_repeated() -> None:
     def marked(_: Context) -> Step:
         return lambda event: event.replace(delta=event["delta"] + "!")
@@ -271,3 +307,17 @@ def test_a_plan_says_which_types_may_repeat_and_which_generators_must_skip_them(
             assert {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"} <= composition.repeats.keys()
     assert Composition([counting([])]).repeats == {}
     assert Composition([]).repeats == dict.fromkeys(TOKENS, ())
+
+
+@pytest.mark.parametrize(("client", "visibility"), [param.values[0] for param in PLANS])
+def test_a_token_leaves_nothing_that_the_garbage_collector_has_to_look_at(client: str | None, visibility: str) -> None:
+    stream = rewriter(client, visibility)
+    for chunk in [frame(STARTED), frame(OPENED), *[frame(token(tag=b"s"))] * 2]:
+        stream.feed(chunk)
+    chunks = [frame(token(b'"%d"' % number, tag=b"s")) for number in range(1000)]
+    gc.collect()
+    before = len(gc.get_objects())
+    for chunk in chunks:
+        stream.feed(chunk)
+    assert len(gc.get_objects()) == before
+    stream.close()

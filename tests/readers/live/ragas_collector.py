@@ -17,6 +17,8 @@ import pytest
 from ragas.integrations.ag_ui import AGUIEventCollector, call_ag_ui_endpoint
 from ragas.messages import HumanMessage
 
+from agui_middleware.config.named_clients import parse_client
+from tests.history.bodies import upgrade
 from tests.readers.decoding import Reading
 from tests.readers.drawn import expected
 from tests.readers.live.served import SECOND, Served, recorded, runs
@@ -111,6 +113,18 @@ def test_everything_of_a_generated_run_arrives_and_is_posted_with_the_next(
     assert received(second).texts == {"second": "bye"}
     assert served.sent[1].keys() >= {"thread_id", "run_id", "forwarded_props"}
     assert served.given[1].keys() >= {"threadId", "runId", "forwardedProps"}
+
+
+def test_with_a_store_the_agent_gets_what_is_posted_and_no_more(serve: Any) -> None:
+    """It has other ids for everything, so that nothing is known of it, in three turns. The last leaves a message out."""
+    client = parse_client(HEADERS["x-ag-ui-client-version"])
+    for events in readable():
+        served = serve(Served([events, SECOND, SECOND], "memory://"))
+        first, _ = collected("hi")
+        collected(again(first))
+        collected([HumanMessage(content="hi"), *first.messages[1:], HumanMessage(content="again")])
+        for sent, given in zip(served.sent, served.given, strict=True):
+            assert given == json.loads(upgrade(json.dumps(sent).encode(), client)), events
 
 
 def text(role: str) -> list[Json]:
