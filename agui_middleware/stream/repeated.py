@@ -10,13 +10,12 @@ that is not alike costs 1,500 more.
 
 Two events are proved to be alike by their bytes:
 
-- They are equal up to the first `"delta":`. In JSON a quote, these five letters and a quote are the name of a member, since
-  a string ends at its first quote without a backslash.
-- A string and a single closing brace follow, and the first event is an object. So the delta is the last member of the object
-  itself, and not one of an object inside it.
-- The string is read by msgspec. So it is JSON: invalid escapes and control characters are found as by `Event.parse`.
+- They are equal up to the first `"delta":`, and behind the text that follows. Neither part has a backslash or another
+  `"delta"`, and the first event has such a member. So it is that one, and none of an object inside the event.
+- The text is read by msgspec. So it is a string: invalid escapes and control characters are found as by `Event.parse`.
 """
 
+import re
 from typing import Final
 
 import msgspec
@@ -27,21 +26,22 @@ from agui_middleware.protocol.json_object import UNDECODABLE
 MOST: Final = 16
 """Of how many starts of events the rewriting is remembered: of so many texts that stream at the same time."""
 LONGEST: Final = 512
-"""How long such a start may be, in bytes. With `MOST`, that bounds the memory to 16 KiB for each response."""
+"""How long start and end of an event may be together, in bytes: what is remembered for a response takes 32 KiB at most."""
 TRIES: Final = 8
 """So many tokens that are like none before, one after another, end the attempts: they carry a timestamp, for example."""
 
 _DELTA: Final = b'"delta":'
+_TEXT: Final = re.compile(rb' ?"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _read = msgspec.json.Decoder(str).decode
 
 
 class Repeated:
-    """By the start of a token, the start to write in its place: the same if nothing changes, none if it is dropped."""
+    """By the start of a token, what has to follow its text, and what to write in place of the two."""
 
     __slots__ = ("_longest", "_tries", "starts")
 
     def __init__(self, max_event_bytes: int) -> None:
-        self.starts: dict[bytes, bytes] = {}
+        self.starts: dict[bytes, tuple[bytes, bytes, bytes]] = {}
         self._longest = max_event_bytes + 2  # the blank line does not count
         self._tries = TRIES
 
@@ -51,13 +51,17 @@ class Repeated:
         `None`: it is none.
         """
         start, _, rest = chunk.partition(_DELTA)
-        written = self.starts.get(start)
-        if written is None or not _is_plain(rest) or len(chunk) > self._longest:
+        known = self.starts.get(start)
+        if known is None:
+            return None
+        end, written_start, written_end = known
+        text = rest.removesuffix(end)
+        if text is rest or not _is_text(text) or len(chunk) > self._longest:
             return None
         self._tries = TRIES
-        if written == start:
+        if written_start == start and written_end == end:
             return chunk
-        return b'%b"delta":%b' % (written, rest) if written else b""
+        return b'%b"delta":%b%b' % (written_start, text, written_end) if written_start else b""
 
     @staticmethod
     def start_of(chunk: bytes) -> bytes:
@@ -70,19 +74,25 @@ class Repeated:
             return
         self._tries -= 1  # also where it cannot be learned: a timestamp may stand behind the delta as well
         start, _, rest = chunk.partition(_DELTA)
-        if len(start) > LONGEST or not _is_plain(rest) or [*event.members()][-1] != "delta":
+        self.starts.pop(start, None)  # something else stands behind the delta
+        found = _TEXT.match(rest)
+        if found is None or not _is_text(text := found.group()):
+            return
+        end = rest[found.end() :]
+        around = start + end
+        if len(around) > LONGEST or 92 in around or b'"delta"' in around or "delta" not in event.members():
             return
         written_start, _, written_rest = written.partition(_DELTA)
-        if written_rest == (rest if written else b""):
-            if len(self.starts) >= MOST:
-                self.starts.clear()
-            self.starts[start] = written_start
+        if written and not written_rest.startswith(text):
+            return
+        if len(self.starts) >= MOST:
+            self.starts.clear()
+        self.starts[start] = end, written_start, written_rest[len(text) :]
 
 
-def _is_plain(rest: bytes) -> bool:
-    """Whether what follows the name of the delta is a string that is not empty, and the end of event and frame."""
-    text, _, end = rest.rpartition(b"}")
-    if end != b"\n\n" or 10 in text or 13 in text:
+def _is_text(text: bytes) -> bool:
+    """Whether this is a JSON string that is not empty."""
+    if 10 in text or 13 in text:  # in JSON they may stand around it
         return False
     try:
         return _read(text) != ""

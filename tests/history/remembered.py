@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 from agui_middleware import ClientVersion, Event, rewrite
+from agui_middleware.config.readers import Reader
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Kept
@@ -143,7 +144,7 @@ def messages_of(body: bytes) -> list[Json]:
     return messages
 
 
-def read(body: bytes, client: ClientVersion) -> protocol.Posted:
+def read(body: bytes, client: ClientVersion | Reader) -> protocol.Posted:
     posted = protocol.Posted.read(upgrade(body, client))
     assert posted is not None
     return posted
@@ -163,7 +164,7 @@ def frames(stream: bytes) -> list[bytes]:
 class Memory:
     """The record of one thread, and what goes through the middleware."""
 
-    client: ClientVersion
+    client: ClientVersion | Reader
     route: Route
     kept: Kept | None = None
     sent: list[tuple[bytes, list[bytes]]] = field(default_factory=list)
@@ -177,7 +178,9 @@ class Memory:
                 self.sent.append((frame, []))
                 yield frame
 
-        rewritten = rewrite(pieces(), client=self.client, visibility=self.route.visibility, filters=self.route.filters)
+        rewritten = rewrite(
+            pieces(), client=str(self.client), visibility=self.route.visibility, filters=self.route.filters
+        )
         for output in rewritten:  # what the last frame has become, since the next one is taken only then
             self.sent[-1][1].extend(_split(output))
         return b"".join(frame for _, output in self.sent for frame in output)

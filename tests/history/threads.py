@@ -1,9 +1,11 @@
-"""A thread without Node: a client that reads as its release is declared to, and what the agent gets of what it posts."""
+"""A thread without Node: a client that reads as it is declared to, and what the agent gets of what it posts."""
 
 import json
 from typing import Any
 
 from agui_middleware import ClientVersion, Event, Restoration
+from agui_middleware.config.named_clients import parse_client
+from agui_middleware.config.readers import Reader
 from agui_middleware.history.merge import Restored, restore
 from agui_middleware.history.readings import reading_of
 from agui_middleware.history.record import Kept
@@ -18,7 +20,7 @@ class Thread:
     """One conversation. `held` are the messages of the client, to be edited between the runs."""
 
     def __init__(self, release: str, route: Route | None = None, held: list[Json] | None = None) -> None:
-        self.client: ClientVersion = ClientVersion.parse(release)
+        self.client: ClientVersion | Reader = parse_client(release)
         self.route: Route = route or Route("auto")
         self.memory: Memory = Memory(self.client, self.route)
         self.held: list[Json] = held or [user("u1")]
@@ -62,7 +64,7 @@ class Thread:
         return messages
 
     def restored(self, *, kept: Kept | None = None, client: str | None = None) -> Restored:
-        version = self.client if client is None else ClientVersion.parse(client)
+        version = self.client if client is None else parse_client(client)
         return restore(read(posted(self.held), version), kept or self.memory.kept or Kept(), version)
 
     def restoration(self) -> Restoration:

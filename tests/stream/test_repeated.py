@@ -123,10 +123,18 @@ def test_the_second_of_two_tokens_leaves_as_if_it_had_been_read(client: str, vis
         rb'{"delta":"x","type":"TEXT_MESSAGE_CONTENT","messageId":"m","subagentRunId":"s"}',
         rb'{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"x"}',
         rb'{"type":"CUSTOM","name":"n","delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","rawEvent":{"delta":"x"},"subagentRunId":"s","delta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","rawEvent":{"delta":"x"},"subagentRunId":"s","delta" :"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","rawEvent":{"delta":"x"},"d\u0065lta":"x"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","subagentRunId":"s"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","subagentRunId":"s","timestamp":1.50}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x" ,"subagentRunId":"s"}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","metadata":{"a":"x"}}',
+        rb'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","messageId":"n"}',
     ],
 )
 @pytest.mark.parametrize(("client", "visibility"), [param.values[0] for param in PLANS])
-def test_what_is_no_plain_token_has_each_of_its_like_read(client: str, visibility: str, first: bytes) -> None:
+def test_tokens_of_other_shapes_leave_as_if_they_had_been_read(client: str, visibility: str, first: bytes) -> None:
     second = first.replace(b'"x"', b'"another"')
     agree(client, visibility, [frame(data) for data in (STARTED, OPENED, first, second, first, second)])
 
@@ -175,6 +183,19 @@ def test_what_is_no_event_ends_the_repetition_too(broken: bytes) -> None:
     texts = [token(b'"a"'), broken, token(b'"b"')]
     output(rewriter(None, "auto", counting(calls, repeats=REPEATS)), [frame(text) for text in texts])
     assert calls == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [b'"x"', b'"x","subagentRunId":"s"', b'"x","timestamp":7', rb'"\"x\"\\","metadata":{"a":"x"}', b' "x", "a": 1'],
+)
+def test_what_follows_the_delta_may_be_anything_that_repeats(members: bytes) -> None:
+    calls: list[str] = []
+    texts = [token(members), token(members.replace(b"x", b"y", 1)), token(members + b',"b":1')]
+    assert output(rewriter(None, "auto", counting(calls, repeats=REPEATS)), [*map(frame, texts)]) == b"".join(
+        map(frame, texts)
+    )
+    assert len(calls) == 2
 
 
 def test_a_filter_that_promises_nothing_is_called_with_each_event() -> None:
