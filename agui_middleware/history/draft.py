@@ -1,6 +1,7 @@
 """A posted conversation while it is being restored."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Raw
 
@@ -10,6 +11,8 @@ from agui_middleware.history.record import ABSENT, Item, Kept, Member, keys_of
 from agui_middleware.history.values import Flat, alike, as_bytes, flat_call, flat_message, same, text_of, with_members
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.posted import MessageHead, Posted, as_message, head_of
+
+_HEAD: Final = frozenset(MessageHead.__struct_fields__)
 
 
 class Draft:
@@ -82,7 +85,9 @@ class Draft:
                 changes["content"] = b'""'  # an assistant's content alone is optional
             if changes:
                 self.members += len(changes)
-                self.messages[key] = as_message(with_members(JsonObject.of(bytes(message[1])), changes))
+                after = with_members(JsonObject.of(bytes(message[1])), changes)
+                is_as_before = _HEAD.isdisjoint(changes)
+                self.messages[key] = (message[0], Raw(after.raw)) if is_as_before else as_message(after)
 
     def remove_extras(self) -> None:
         """Remove messages that a filter has added, unless the user has edited them or they hold calls."""

@@ -38,10 +38,12 @@ _read = msgspec.json.Decoder(str).decode
 class Repeated:
     """By the start of a token, what has to follow its text, and what to write in place of the two."""
 
-    __slots__ = ("_longest", "_tries", "starts")
+    __slots__ = ("_longest", "_tries", "start", "starts")
 
     def __init__(self, max_event_bytes: int) -> None:
         self.starts: dict[bytes, tuple[bytes, bytes, bytes]] = {}
+        self.start: bytes = b""
+        """That of the chunk that was rewritten last."""
         self._longest = max_event_bytes + 2  # the blank line does not count
         self._tries = TRIES
 
@@ -59,6 +61,7 @@ class Repeated:
         if text is rest or not _is_text(text) or len(chunk) > self._longest:
             return None
         self._tries = TRIES
+        self.start = start
         if written_start == start and written_end == end:
             return chunk
         return b'%b"delta":%b%b' % (written_start, text, written_end) if written_start else b""

@@ -82,7 +82,7 @@ class WitnessedRepeated(Repeated):
     def rewrite(self, chunk: bytes) -> bytes | None:
         """See `Repeated.rewrite`; also `None` for a chunk that the observer does not take like that."""
         written = super().rewrite(chunk)
-        return None if written is None or not self._takers[self.start_of(chunk)](chunk) else written
+        return None if written is None or not self._takers[self.start](chunk) else written
 
     def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
         """See `Repeated.learn`."""
