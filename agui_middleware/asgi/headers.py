@@ -16,6 +16,7 @@ _BINARY = b"application/vnd.ag-ui.event+proto"  # AG-UI's other encoding, which 
 # What servers send what has no type of its own as. A stream may be labelled so by mistake, and clients read it.
 _TEXTS = frozenset({b"text/plain", b"application/octet-stream"})
 _MEDIA_TYPE = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
+_JSON = frozenset({b"application/json"})
 _WITHOUT_BODY = frozenset({204, 205, 304})
 _WILDCARDS = frozenset({b"*/*", b"application/*"})
 # They describe the bytes that the app wrote; a server or a cache would hold the rewritten ones against them.
@@ -77,15 +78,21 @@ def content_coding(headers: Headers) -> str | None:
 
 def is_plain_json(fields: Iterable[tuple[bytes, bytes]]) -> bool:
     """Whether a request's body is JSON and not compressed."""
-    headers = [(name.lower(), value) for name, value in fields]
-    types = _media_types(headers)
-    json = len(types) == 1 and all(type == b"application/json" or type.endswith(b"+json") for type in types)
-    return json and content_coding(headers) is None
+    types: frozenset[bytes] = frozenset()
+    for name, value in fields:
+        lowered = name.lower()
+        if lowered == b"content-type":
+            types |= _types_in(value)
+        elif lowered == b"content-encoding" and content_coding([(lowered, value)]) is not None:
+            return False
+    return types == _JSON or (len(types) == 1 and all(type.endswith(b"+json") for type in types))
 
 
 def expects_continue(fields: Iterable[tuple[bytes, bytes]]) -> bool:
     """Whether a client sends the body only once it is asked for it (RFC 9110, 10.1.1)."""
-    return any(name.lower() == b"expect" and value.strip().lower() == b"100-continue" for name, value in fields)
+    return b"expect" in names_of(fields) and any(
+        name.lower() == b"expect" and value.strip().lower() == b"100-continue" for name, value in fields
+    )
 
 
 def with_length(scope: Scope, length: int | None) -> Scope:
@@ -130,15 +137,8 @@ def wants_events(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 def for_readable_body(headers: Headers) -> Headers:
     """The request's headers without what asks for a body that cannot be read here, so far as another one is accepted."""
-    kept: Headers = []
-    accept: list[bytes] = []
-    for name, value in headers:
-        lowered = name.lower()
-        if lowered not in _SHAPES_THE_BODY:
-            kept.append((name, value))
-            if lowered == b"accept":
-                accept.append(value)
-    accepted = b",".join(accept)
+    kept = [(name, value) for name, value in headers if name.lower() not in _SHAPES_THE_BODY]
+    accepted = b",".join([value for name, value in kept if name.lower() == b"accept"])
     readable = _readable(accepted)
     if readable == accepted:
         return kept

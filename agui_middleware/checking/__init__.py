@@ -17,7 +17,7 @@ from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.producer_faults import REPAIR
 from agui_middleware.filters.repair import repair
 from agui_middleware.protocol.errors import WIRE_FAULTS, run_error
-from agui_middleware.protocol.event import Event
+from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 
 __all__ = ["Cause", "Finding", "Report", "Verdict", "check"]
@@ -109,14 +109,23 @@ class _Stream:
     async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
         """The effect of the middleware on the stream, or the RUN_ERROR with which it ends the run."""
         plan = make_plan(self.reader or self.client, self._visibility, filters=filters)
+        events: list[Event] = []
+        passing: dict[int, list[Event]] = {}
+        for item in self.items:
+            if item.event is not None and not item.too_deep:
+                events.append(item.event)
+            elif item.event is not None:
+                passing.setdefault(len(events), []).append(item.event)
         try:
-            return await effect([item.event for item in self.items if item.event and not item.too_deep], plan), None
+            if plan.hides and passing:
+                raise MalformedEvent("nested too deep")
+            return await effect(events, plan, passing), None
         except WIRE_FAULTS as error:
             return None, run_error(error)
 
     async def helps(self, made: Effect | None) -> bool:
-        """Whether the release reads the rewritten stream. A frame that is meant as an event and cannot be read goes out as
-        it came.
+        """Whether the release reads the rewritten stream. A frame that is meant as an event and is not JSON goes out as it
+        came, and so does one that is nested too deep for the middleware, which clients read.
         """
         if made is None or any(item.fails for item in self.items):
             return False

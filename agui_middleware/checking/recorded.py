@@ -49,10 +49,10 @@ class Item(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether the item is meant as an event, and the middleware cannot read it. Other items that are not events, such as
-        `[DONE]`, are left out.
+        """Whether the item is meant as an event, and nobody can read it. Other items that are not events, such as `[DONE]`,
+        are left out.
         """
-        return self.too_deep or (self.event is None and self.data.lstrip()[:1] == b"{")
+        return self.event is None and self.data.lstrip()[:1] == b"{"
 
 
 class Unreadable(ValueError):

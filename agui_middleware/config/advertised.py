@@ -29,7 +29,8 @@ def advertised(headers: Iterable[tuple[bytes, bytes]], query: bytes, names: Sequ
     A query parameter needs no CORS preflight, unlike a header.
     """
     wanted = {name.lower() for name in names}
-    values = [value.decode("latin-1") for name, value in headers if name.decode("latin-1").lower() in wanted]
+    fields = {name.encode("latin-1", "replace") for name in wanted}
+    values = [value.decode("latin-1") for name, value in headers if name.lower() in fields]
     if values:
         yield values
     if query:

@@ -80,7 +80,8 @@ class _Run:
             return
         if self.begun is not None:
             self._context.release(self.begun)
-        self.begun = event.without("input") if type == "RUN_STARTED" else None
-        if self.begun is not None:
+        self.begun = None
+        if type == "RUN_STARTED":
+            self.begun = event.without("input") if event.may_contain(b'"input"') else event
             self._context.hold(self.begun)
         self._open.clear()

@@ -44,7 +44,9 @@ class Context:
         self.reader: str | None = reader
         self.input: JsonObject | None = input
         self._on_loss = on_loss
-        self._lost: set[str] = set()
+        self._lost: set[str] | None = (
+            None  # made for the first loss: most responses have none, and a set takes 216 bytes
+        )
         self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has
         self._earlier: Owned | None = None  # what subagents have opened in earlier responses of the thread
 
@@ -54,6 +56,8 @@ class Context:
         `feature` names what was lost, `reason` says why, `fixed_in` is the first release of @ag-ui/client that
         keeps it, if any. A removal that no client notices is not reported.
         """
+        if self._lost is None:
+            self._lost = set()
         if feature not in self._lost:
             self._lost.add(feature)
             if self._on_loss is not None:

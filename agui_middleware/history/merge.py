@@ -49,7 +49,7 @@ def restore(posted: Posted, kept: Kept, client: ClientVersion | Reader | None) -
         after = draft.result(order)
         if is_sdk:  # it may have posted a call in front of the message to which that goes back
             after = results_behind_calls(after)
-        if after is posted:
+        if [id(raw) for _, raw in after.messages] == [id(raw) for _, raw in posted.messages]:
             return Restored(posted)
         back = tuple(draft.messages[key][0].id or "" for key in draft.restored if key in order)
         thread = posted.input.get("threadId")

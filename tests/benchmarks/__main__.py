@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-from tests.benchmarks import growth, imports, instructions, per_event, requests, sockets
+from tests.benchmarks import growth, imports, instructions, many, per_event, requests, sockets
 from tests.benchmarks.timing import Spread
 from tests.benchmarks.way_in import ratios as ratios_of_the_way_in
 
@@ -128,6 +128,9 @@ def main() -> int:
         | {"import": round(imported.median, 2)}
         | {f"request: {name}": round(spread.median, 1) for name, spread in setups.items()}
     )
+    sizes = asyncio.run(many.memory())
+    show("KiB", {name: dict(row) for name, row in sizes.items()})
+    now |= {f"KiB: {kind}, {name}": round(size, 1) for name, row in sizes.items() for kind, size in row.items()}
     way_in = asyncio.run(ratios_of_the_way_in(rounds))
     show("the way in", {name: {"ratio": figure} for name, figure in way_in.items()})
     now |= way_in

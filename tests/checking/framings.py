@@ -4,6 +4,7 @@ from agui_middleware.testing import encode_events
 from tests.notation import stream
 
 PLAIN = encode_events(stream("RS r; TS m; TC m hi; TE m; RF r"))
+DELEGATED = encode_events(stream("RS r; SUB+ s; TS n @s; TC n psst @s; TE n @s; SUB- s; TS m; TC m hi; TE m; RF r"))
 START, MIDDLE, END = (encode_events(stream(text)) for text in ("RS r; TS m", "TC m hi", "TE m; RF r"))
 
 
@@ -48,6 +49,12 @@ FRAMINGS = {
     **{f"frames: {name}": START + between + MIDDLE + END for name, between in _BETWEEN.items()},
     **{f"frames: {name} at the end": PLAIN + between for name, between in _BETWEEN.items()},
     "frames: a value deeper than the middleware reads": START + deep(30_000) + MIDDLE + END,
+    # Up to 0.0.36 RUN_FINISHED waits for the end of the stream, and what cannot be read does not.
+    "frames: a value deeper than the middleware reads at the end": PLAIN + deep(30_000),
+    "frames: a value deeper than the middleware reads at the end of a subagent's run": DELEGATED + deep(30_000),
+    "frames: a value deeper than the middleware reads in a subagent's run": deep(30_000).join(
+        [DELEGATED.removesuffix(END), END]
+    ),
     "frames: CRLF": PLAIN.replace(b"\n", b"\r\n"),
     "frames: CR": PLAIN.replace(b"\n", b"\r"),
     "frames: one CRLF": START + MIDDLE.replace(b"\n", b"\r\n") + END,

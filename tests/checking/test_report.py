@@ -217,12 +217,14 @@ async def test_a_deep_value_is_read_in_what_the_middleware_changed(opens: str) -
 
 @pytest.mark.parametrize("opens", DEEP)
 async def test_what_only_the_middleware_finds_too_deep_is_judged_as_a_client_reads_it(opens: str) -> None:
-    """It passes the event as it came, so that an old client is not helped."""
+    """It passes the event as it came, with a tag that 0.0.58 ignores; on a route that hides it ends the run."""
     report = await check(deep(opens, values=DEEPER), None)
     assert (report.verdict, report.events) == (Verdict.READ, 6)
     assert told((await check(deep(opens, ',"name":3', DEEPER), None)).refused)[0] == (2, "malformed")
     report = await check(deep(opens, values=DEEPER), ClientVersion(0, 0, 58))
-    assert (report.verdict, report.helped) == (Verdict.REFUSED, False)
+    assert (report.verdict, report.helped) == (Verdict.REFUSED, True)
+    hidden = await check(deep(opens, values=DEEPER), ClientVersion(0, 0, 58), "hidden")
+    assert (hidden.helped, hidden.effect) == (False, None)
     torn = deep(opens, values={opens: DEEPER[opens][:-1]})
     assert told((await check(torn, None)).refused)[0] == (2, "framing")
 

@@ -1,6 +1,7 @@
 """With a store: what an SDK does not hold comes back, and what its user has deleted does not."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.sdks import SDKS
-from tests.history.threads import ids, user
+from agui_middleware.history.merge import restore
+from tests.history.threads import Thread, ids, user
 from tests.notation import stream
 from tests.readers.canonical import held_by_1_0_0, said
 from tests.readers.live.served import Served
@@ -228,3 +230,14 @@ def test_what_stood_behind_a_question_stays_there_though_that_has_a_new_id() -> 
 def test_ragas_has_other_ids_for_all_so_that_nothing_comes_back() -> None:
     posted = [user("x1"), said_by_agent("x2", "hello", "x3"), result("x4", "x3"), said_by_agent("x5", "bye")]
     assert ids(given("ragas@0.4.3", RUN, *posted)) == ["x1", "x2", "x4", "x5", "u2"]
+
+
+def test_what_was_restored_is_restored_to_itself() -> None:
+    """drawn: a result whose call the agent's snapshot has taken out, and the client has not."""
+    thread = Thread("ag_ui@0.1.0")
+    snapshot: Json = {"type": "MESSAGES_SNAPSHOT", "messages": []}
+    thread.run([*stream("RS r; GS r5; GE r5; KS c7"), snapshot, *stream("KR c7 t8; KE c7; RF r")])
+    thread.ask()
+    once = thread.restored().posted
+    assert ids([json.loads(bytes(raw)) for _, raw in once.messages]) == ["c7", "t8", "r5", "u2"]
+    assert restore(once, thread.kept, thread.client).posted is once

@@ -319,3 +319,32 @@ async def test_a_response_with_many_runs_is_kept_a_few_times(monkeypatch: pytest
         "m",
         "u2",
     ]
+
+
+async def test_two_announcements_of_one_value_are_of_two_interrupts() -> None:
+    """The first that is left is looked for from where the last search has ended."""
+    value, metadata = {"n": 0}, {"langgraph": {"raw": {"n": 0}}}
+    asked = [{"id": f"i{number}", "reason": "x", "metadata": metadata} for number in range(3)]
+    events = [
+        *[Event("CUSTOM", name="on_interrupt", value=value)] * 2,
+        Event("RUN_FINISHED", threadId="t", runId="r", outcome={"type": "interrupt", "interrupts": asked}),
+    ]
+    announced = [event for event in await run_filter(interrupts_as_custom, events) if event["type"] == "CUSTOM"]
+    assert len(announced) == 3
+    assert "i2" in announced[-1]["value"]
+
+
+def test_of_two_calls_of_one_id_the_first_counts() -> None:
+    messages = [said("m", a_call("c", "1"), a_call("c", "2"), a_call("d", "3"))]
+    body = Posted.read(json.dumps(whole_body(messages)).encode())
+    assert body is not None
+    conversation = Conversation(body.messages)
+    found = [conversation.call(id) for id in ("c", "d", "c")]
+    assert [call and call.so_far() for call in found] == ["1", "3", "1"]
+
+
+def test_an_activity_gets_no_metadata() -> None:
+    conversation = Conversation()
+    conversation.take(Event("ACTIVITY_SNAPSHOT", messageId="a", activityType="P", content={}))
+    conversation.take(token("x", "a").replace(metadata={"a": 1}))
+    assert "metadata" not in json.loads(bytes(conversation.messages()[0][1]))
