@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from starlette.types import Message, Send
 
 from agui_middleware.asgi.decision import Decision
-from agui_middleware.downgrades.guard import KNOWN_SINCE
+from agui_middleware.protocol.event_types import KNOWN_SINCE
 
 # Anchored, and for the first event of a chunk, whose type comes first: so that looking costs a quarter of a microsecond.
 _REJECTED = re.compile(rb'(?:(?:id|event): ?[^\r\n]*\r?\n)*data: ?\{"type": ?"(%b)"' % "|".join(KNOWN_SINCE).encode())

@@ -10,10 +10,10 @@ from typing import Final, ParamSpec
 from starlette.types import Scope
 
 from agui_middleware.config.paths import is_plain, own_path
-from agui_middleware.downgrades.guard import KNOWN_SINCE
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS
+from agui_middleware.protocol.event_types import KNOWN_SINCE
 
 P = ParamSpec("P")
 

@@ -11,7 +11,7 @@ from agui_middleware.checking.misreadings import misreadings, sdk_misreadings
 from agui_middleware.checking.recorded import Finding, Framing, Item, framing, is_ndjson, items_in
 from agui_middleware.checking.refusals import MALFORMED, refusals
 from agui_middleware.config.named_clients import counts_as
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.producer_faults import REPAIR

@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 from agui_middleware.config.readers import Reader
-from agui_middleware.downgrades import downgrades_for
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 
 
@@ -26,7 +25,7 @@ def combined(clients: tuple[ClientVersion | Reader, ...]) -> ClientVersion | Rea
 
 
 def _covers(reader: Reader, release: ClientVersion) -> bool:
-    return reader.release <= release and {*downgrades_for(release)} <= {*reader.downgrades}
+    return reader.release <= release and {*_as_reader(release).downgrades} <= {*reader.downgrades}
 
 
 def _as_reader(release: ClientVersion) -> Reader:

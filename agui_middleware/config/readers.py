@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agui_middleware.downgrades import Downgrade, SdkRow, downgrades_for, sdk_rows
 from agui_middleware.protocol.releases import ClientVersion
+
+if TYPE_CHECKING:
+    from agui_middleware.downgrades import Downgrade, SdkRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +42,18 @@ class Reader:
         return self.name
 
     @property
-    def downgrades(self) -> tuple[Downgrade, ...]:
+    def downgrades(self) -> "tuple[Downgrade, ...]":
         """All rows of `DOWNGRADES` that it needs, in order."""
+        # Imported late, as below: `planning` tells why.
+        from agui_middleware.downgrades import downgrades_for
+
         return downgrades_for(self.release, self.rows, self.spared)
 
     @property
-    def own_rows(self) -> list[Downgrade | SdkRow]:
+    def own_rows(self) -> "list[Downgrade | SdkRow]":
         """The rows that it needs besides those of the release that it reads like, in order."""
+        from agui_middleware.downgrades import sdk_rows
+
         return [*(row for row in self.downgrades if row.name in self.rows), *sdk_rows(self.rows)]
 
 

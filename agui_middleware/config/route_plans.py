@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from agui_middleware.config.plan import Plan, make_plan
+from agui_middleware.config.plan import Plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import ELSEWHERE, EVERY_PATH, Route
 from agui_middleware.filters.contract import Filter

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from agui_middleware.config.named_clients import counts_as
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.settings import Settings
 from agui_middleware.demo.event_log import ENDED, Journal

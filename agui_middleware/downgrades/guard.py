@@ -10,11 +10,9 @@ from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, Step, per_event
 from agui_middleware.protocol.chunk_lanes import ID_OF
 from agui_middleware.protocol.event import Event
-from agui_middleware.protocol.event_types import EVENT_KINDS, TOKENS, types_that
-from agui_middleware.protocol.releases import RELEASES, ClientVersion
+from agui_middleware.protocol.event_types import KNOWN_SINCE, TOKENS, types_that
+from agui_middleware.protocol.releases import ClientVersion
 
-KNOWN_SINCE: Final = {str(type): kind.since for type, kind in EVENT_KINDS.items() if kind.since != str(RELEASES[0])}
-"""By event type, the first release that reads it; without the types that every release reads."""
 TOLERANT: Final = ClientVersion(1, 0, 0)
 """From this release on, a client skips what it does not know."""
 

@@ -34,6 +34,7 @@ from agui_middleware.protocol.event_kind import (
     EventKind,
     Owner,
 )
+from agui_middleware.protocol.releases import RELEASES
 
 
 class EventType(StrEnum):
@@ -157,3 +158,6 @@ require_every_type(EVENT_KINDS, "agui_middleware.protocol.event_types.EVENT_KIND
 
 TOKENS: Final = types_that(lambda kind: kind.action is Action.CONTINUES)
 """The types that append text: what a stream consists of nearly altogether."""
+
+KNOWN_SINCE: Final = {str(type): kind.since for type, kind in EVENT_KINDS.items() if kind.since != str(RELEASES[0])}
+"""By event type, the first release that reads it; without the types that every release reads."""

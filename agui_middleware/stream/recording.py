@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, I
 from typing import Any, overload
 
 from agui_middleware.config.named_clients import counts_as, parse_client
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.errors import MAX_EVENT_BYTES, WIRE_FAULTS

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings
 from agui_middleware.asgi.keep_alive import COMMENT
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.routes import Route as ConfiguredRoute
 from agui_middleware.testing import encode_events
 from tests.conftest import Run

@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from agui_middleware import ClientVersion, Context
-from agui_middleware.config.plan import Plan, make_plan
+from agui_middleware.config.plan import Plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.tools import deny_tools
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo

@@ -6,7 +6,7 @@ from agui_middleware import rewrite
 from agui_middleware.config.advertised import parse_advertised
 from agui_middleware.config.hops import combined
 from agui_middleware.config.named_clients import counts_as, parse_client
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.plans import Plans
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import Route

@@ -8,7 +8,7 @@ import pytest
 from agui_middleware import rewrite
 from agui_middleware.config.advertised import parse_advertised, user_agent
 from agui_middleware.config.named_clients import RefusedClient, UnknownClient, counts_as, from_user_agent, parse_client
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader, Sdk
 from agui_middleware.config.sdks import SDKS
 from agui_middleware.downgrades import DOWNGRADES, SDK_ROWS, build_pipeline, downgrades_for

@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event, SubagentVisibility
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.downgrades import DOWNGRADES, SUBAGENTS, downgrades_for
-from agui_middleware.downgrades.guard import KNOWN_SINCE, guard
+from agui_middleware.downgrades.guard import guard
 from agui_middleware.downgrades.table import BEFORE_VISIBILITY
 from agui_middleware.filters.contract import Loss
 from agui_middleware.filters.subagents import hidden, inline, track_ownership
 from agui_middleware.protocol.chunk_lanes import ID_OF
-from agui_middleware.protocol.event_types import EVENT_KINDS, EventType
+from agui_middleware.protocol.event_types import EVENT_KINDS, KNOWN_SINCE, EventType
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.testing import run_filter
 

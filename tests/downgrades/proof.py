@@ -7,7 +7,7 @@ from functools import cache, cached_property, lru_cache
 from unittest import mock
 
 from agui_middleware import ClientVersion, rewrite
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.downgrades import Difference, downgrades_for
 from tests.clients.client import Client, Outcome, Run
 from tests.clients.corpus import REFERENCE

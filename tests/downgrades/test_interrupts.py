@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agui_middleware import ClientVersion
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.testing import run_filter
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, losses, made
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.declared import INPUT_ECHO, Step, handles, per_event

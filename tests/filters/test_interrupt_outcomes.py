@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agui_middleware import Context, Event
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.interrupt_outcomes import interrupts_as_outcome
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.json_object import encode

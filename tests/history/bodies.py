@@ -9,7 +9,7 @@ from starlette.types import Scope
 from agui_middleware import ClientVersion, Restoration
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.asgi.turn import Turn
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import EVERY_PATH
 

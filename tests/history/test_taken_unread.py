@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.redact import redact
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo

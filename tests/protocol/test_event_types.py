@@ -26,7 +26,7 @@ import json
 from agui_middleware import rewrite
 from agui_middleware.checking.misread_chunks import TOKENS
 from agui_middleware.downgrades.client_messages import MAKES_MESSAGES
-from agui_middleware.downgrades.guard import KNOWN_SINCE
+from agui_middleware.protocol.event_types import KNOWN_SINCE
 from agui_middleware.downgrades.thinking_events import without_thinking_events
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.reasoning import without_reasoning

@@ -9,7 +9,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from agui_middleware.config.plan import Plan, make_plan
+from agui_middleware.config.plan import Plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.sdks import SDKS
 from agui_middleware.downgrades.sdk import SDK_ROWS

@@ -4,7 +4,7 @@ import pytest
 
 from agui_middleware import rewrite
 from agui_middleware.config.named_clients import parse_client
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.contract import Context
 from agui_middleware.stream.rewriter import Rewriter
 from tests.readers.decoders import RustCommunity

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_middleware import ClientVersion, Context, Event, Filter
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
 from agui_middleware.filters.source import EventSource

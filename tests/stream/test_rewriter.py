@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_middleware import ClientVersion, Context, Event, Filter
-from agui_middleware.config.plan import make_plan
+from agui_middleware.config.planning import make_plan
 from agui_middleware.filters import handles
 from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.protocol.errors import EventTooLarge
