@@ -50,20 +50,21 @@ def test_everything_public_in_the_root_is_exported() -> None:
 
 
 HEAVY = ["pydantic", "pydantic_settings", "httpx", "httpcore", "anyio", "uvicorn", "click", "opentelemetry", "ag_ui"]
+TABLES = "agui_middleware.downgrades"
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
-    """Starlette and msgspec are what it costs. Models are imported when something is configured."""
+    """Starlette and msgspec are what it costs. Models and tables are imported when the first middleware is made."""
     code = f"""
 import sys, starlette.routing, starlette.types, msgspec
 before = set(sys.modules)
 import agui_middleware
-print(*[name for name in {HEAVY!r} if name in set(sys.modules) - before])
+print(*[name for name in {[*HEAVY, TABLES]!r} if name in set(sys.modules) - before])
 agui_middleware.AGUIMiddleware(lambda scope, receive, send: None, agui_middleware.Settings(routes=[agui_middleware.Route()]))
-print("pydantic" in sys.modules)
+print("pydantic" in sys.modules, {TABLES!r} in sys.modules)
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert finished.stdout == "\nTrue\n"
+    assert finished.stdout == "\nTrue True\n"
 
 
 def test_the_version_is_the_distributions() -> None:

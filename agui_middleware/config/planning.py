@@ -1,7 +1,7 @@
 """From a route and a client to the filters of a response.
 
-Imports the tables of the downgrades, which take longest of all here to import, and which nothing needs before the first
-middleware is made. So what only reads a plan imports `plan`, and this module comes with `plans`.
+It imports the tables of the downgrades: a quarter of the package, which nothing needs before the first middleware is made.
+Modules that only read a plan import `plan` instead.
 """
 
 from collections.abc import Sequence
