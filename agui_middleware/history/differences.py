@@ -15,11 +15,11 @@ from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, k
 from agui_middleware.history.texts import cut
 from agui_middleware.history.upgrade import upgrades_for
 from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, normal, same, text_of
-from agui_middleware.protocol.conversation import Reading
 from agui_middleware.protocol.event import as_id
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.messages import calls_of
 from agui_middleware.protocol.posted import MessageHead, Messages, Posted
+from agui_middleware.protocol.reading import Reading
 from agui_middleware.protocol.releases import ClientVersion
 
 _TEXTS: Final = ("content", "function.arguments")
