@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from agui_middleware import ClientVersion, Event
-from agui_middleware.history.beginnings import digest_of, is_cut
+from agui_middleware.history.beginnings import delta_in, digest_of, is_cut
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Item, Kept, Member
@@ -203,6 +203,20 @@ def test_arguments_are_kept_from_where_they_differ() -> None:
     both = Both().passes("KS c; KA c a").sends("KA c secret").gets("KA c x")
     assert both.kept is not None
     assert both.kept.calls["c"].members["function.arguments"] == Member(b'"secret"', [b'"x"'], digest_of("a"))
+
+
+def test_arguments_whose_end_was_cut_off_come_back() -> None:
+    both = Both().passes("KS c m; KA c a").sends("KA c secret").gets("KA c x")
+    assert both.kept is not None
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "ax"}}
+    after = restore(read({"id": "m", "role": "assistant", "toolCalls": [call]}), both.kept, None)
+    function = json.loads(bytes(after.posted.messages[1][1]))["toolCalls"][0]["function"]
+    assert function == {"name": "f", "arguments": "asecret"}
+
+
+@pytest.mark.parametrize("delta", [b"5", b"null", b"nonsense"])
+def test_a_token_without_a_text_appends_nothing(delta: bytes) -> None:
+    assert delta_in(b'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":%b}' % delta) is None
 
 
 def test_a_text_whose_end_the_client_does_not_get() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agui_middleware import ClientVersion, Context, Event
 from agui_middleware.config.plan import make_plan
+from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.filters.redact import redact
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
@@ -17,7 +18,15 @@ from agui_middleware.stream.witnessed import Options, Witness, WitnessedRewriter
 from tests.history.remembered import read
 from tests.history.threads import posted, user
 
+
+@per_event("CUSTOM")
+def end_the_run(_: Context) -> Step:
+    """One that makes an event that ends a run of another."""
+    return lambda event: Event(type="RUN_FINISHED", threadId="t", runId="r")
+
+
 PLANS = {
+    "ended": make_plan(None, filters=[end_the_run]),
     "inline": make_plan(ClientVersion.parse("0.0.58")),
     "hidden": make_plan(None, "hidden"),
     "0.0.36": make_plan(ClientVersion.parse("0.0.36")),
@@ -132,3 +141,33 @@ def test_of_more_starts_than_are_remembered_none_is_taken_for_another() -> None:
     frames = [STARTED, *[opened(f"m{number}", "s") for number in range(40)]]
     frames += [token(f"m{number % 40}", str(number), "s") for number in range(400)]
     assert Followed("hidden").feed(frames) == Followed("hidden").feed(each_read(frames))
+
+
+def test_tokens_without_a_text_are_read() -> None:
+    frames = [STARTED, opened("m", ""), *[token("m", "")] * 20, token("m", "a")]
+    assert Followed("inline").feed(frames) == Followed("inline").feed(each_read(frames))
+
+
+def test_an_event_that_a_filter_makes_the_end_of_a_run_is_one() -> None:
+    followed = Followed("ended")
+    followed.feed([STARTED, frame(type="CUSTOM", name="x", value=1)])
+    assert followed.rewriter.run_ended
+
+
+def test_more_than_may_be_held_of_tokens_that_are_taken_unread_is_not_kept() -> None:
+    before = read(posted([user("u1")]), ClientVersion(1, 0, 0))
+    capture = Capture(before, before, None, None, 50_000)
+    for event in (opened("m", "s"), token("m", "a"), token("m", "b")):
+        capture.agent_sent(Event.parse(event[6:-2]))
+    take = capture.taker(Event.parse(token("m", "c")[6:-2]), b"")
+    assert take is not None
+    assert take(token("m", "x" * 100_000))
+    assert capture.has_given_up
+    assert capture.finish() is None
+
+
+def test_tokens_with_a_time_of_their_own_are_read_and_kept_alike() -> None:
+    frames = [STARTED, opened("m", "s"), *[token("m", "a", "s", timestamp=number) for number in range(20)]]
+    written, kept = Followed("inline").feed(frames)
+    assert written.count(b"subagentRunId") == 0
+    assert (written, kept) == Followed("inline").feed(each_read(frames))

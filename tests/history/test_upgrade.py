@@ -468,3 +468,29 @@ def test_a_result_behind_a_tool_message_that_has_its_call_stays() -> None:
         result("r", "c"),
         result("s", "y"),
     ]
+
+
+_PART = '{"type":"binary","mimeType":"image/png","data":"AAAA"}'
+_MEDIA = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "members"),
+    [
+        pytest.param(f'[{{"type":"text","text":"\\u0041"}},{_PART}]', "", id="escapes"),
+        pytest.param(f"[{_PART.replace('binary', chr(92) + 'u0062inary')},{_PART}]", "", id="an escaped type"),
+        pytest.param(f"[{_PART},{_PART}]", "", id="twice"),
+        pytest.param(f"[{_PART}]", f'"metadata":{{"copy":{_PART}}},', id="also elsewhere"),
+        pytest.param(f'[{{"type":"text","text":"binary"}},{_PART}]', "", id="a text that says so"),
+    ],
+)
+def test_binary_parts_are_found_wherever_the_word_stands(content: str, members: str) -> None:
+    message = f'{{"id":"u",{members}"role":"user","content":{content}}}'
+    body = posted({"id": "u"}).replace(b'{"id": "u"}', message.encode())
+    assert message.encode() in body
+    [after] = json.loads(upgrade(body, ClientVersion.parse("0.0.59")))["messages"]
+    before = json.loads(message)
+    assert after == {
+        **before,
+        "content": [_MEDIA if part["type"] == "binary" else part for part in before["content"]],
+    }
