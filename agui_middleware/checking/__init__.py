@@ -109,17 +109,12 @@ class _Stream:
     async def effect(self, filters: Sequence[Filter] = ()) -> tuple[Effect | None, Event | None]:
         """The effect of the middleware on the stream, or the RUN_ERROR with which it ends the run."""
         plan = make_plan(self.reader or self.client, self._visibility, filters=filters)
-        events: list[Event] = []
-        passing: dict[int, list[Event]] = {}
-        for item in self.items:
-            if item.event is not None and not item.too_deep:
-                events.append(item.event)
-            elif item.event is not None:
-                passing.setdefault(len(events), []).append(item.event)
+        read = [(item.event, item.too_deep) for item in self.items if item.event is not None]
+        passing = {place for place, (_, too_deep) in enumerate(read) if too_deep}
         try:
             if plan.hides and passing:
                 raise MalformedEvent("nested too deep")
-            return await effect(events, plan, passing), None
+            return await effect([event for event, _ in read], plan, passing), None
         except WIRE_FAULTS as error:
             return None, run_error(error)
 

@@ -1,9 +1,9 @@
 """The effect of the middleware on a recorded stream, in numbers."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context, Loss
@@ -13,7 +13,6 @@ from agui_middleware.protocol.event_kind import REASONING, REASONING_SPAN
 from agui_middleware.protocol.event_types import types_about
 from agui_middleware.stream.drive import run_filters
 
-_NONE: Final[Mapping[int, Sequence[Event]]] = {}
 Key: TypeAlias = tuple[str, str | None, str | None, str | None]
 
 
@@ -46,14 +45,14 @@ class Effect:
         return self.fates.setdefault(type, Fates())
 
 
-async def effect(events: Sequence[Event], plan: Plan, passing: Mapping[int, Sequence[Event]] = _NONE) -> Effect:
+async def effect(events: Sequence[Event], plan: Plan, passing: Collection[int] = ()) -> Effect:
     """Run `events` through `plan`. Raises what a filter raises, `MalformedEvent` and `EventTooLarge` included.
 
-    `passing`: what goes out as it comes, in front of the event at a place, or of what filters hold back until the end.
+    `passing`: the places of the events that the middleware cannot read, which go out as they come.
     """
     made = Effect()
-    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=made.losses.append))
-    made.events = [event for place, out in enumerate(left) for event in (*passing.get(place, ()), *out)]
+    left = await run_filters(events, plan.composition, Context(plan.client, on_loss=made.losses.append), passing)
+    made.events = [event for out in left for event in out]
     origins = _origins(events, left)
     changed = {place for event, place in origins if place is not None and event is not events[place]}
     leaving = {place for _, place in origins}

@@ -8,7 +8,7 @@ report a failure as a success; it is done only if the next RUN_STARTED has messa
 from collections.abc import AsyncIterator, Iterator
 
 from agui_middleware.downgrades.open_entities import BOUNDS, OpenEntities
-from agui_middleware.downgrades.run_bounds import may_be_dropped
+from agui_middleware.downgrades.run_bounds import HeldEnd, may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
@@ -24,15 +24,14 @@ _OTHERS = all_but(types_about(RUN) | BOUNDS)
 @handles(EVERYTHING)
 async def continue_runs_after_error(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_ERROR back until the stream ends, or drop it when the next run begins."""
-    error: Event | None = None
+    error = HeldEnd(context)
     run = _Run(context)
-    events.skipped = _OTHERS
+    events.skipped, events.let_go = _OTHERS, error.let_go
     async for event in events:
         type = event.head.type
         events.skipped = () if type == "RUN_ERROR" else _OTHERS
-        if error is not None and type == "RUN_STARTED" and may_be_dropped(event):
-            context.release(error)
-            error = None
+        if error and type == "RUN_STARTED" and may_be_dropped(event):
+            error.drop()
             context.lost(
                 "the error of a run that another one follows", "this release reads nothing behind it", "0.0.59"
             )
@@ -41,19 +40,15 @@ async def continue_runs_after_error(events: EventSource, context: Context) -> As
                 yield closing
             if goes_on:
                 continue
-        elif error is not None:
-            context.release(error)
-            yield error
-            error = None
+        for before in error.let_go():
+            yield before
         if type == "RUN_ERROR" and may_be_dropped(event):
-            context.hold(event)
-            error = event
+            error.hold(event)
         else:
             run.take(event)
             yield event
-    if error is not None:
-        context.release(error)
-        yield error
+    for last in error.let_go():
+        yield last
 
 
 class _Run:

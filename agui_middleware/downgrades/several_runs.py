@@ -10,7 +10,7 @@ were dropped, the next run could close what is open, and nobody would learn of t
 from collections.abc import AsyncIterator
 
 from agui_middleware.downgrades.open_entities import BOUNDS, OpenEntities
-from agui_middleware.downgrades.run_bounds import may_be_dropped
+from agui_middleware.downgrades.run_bounds import HeldEnd, may_be_dropped
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource
@@ -23,25 +23,22 @@ _OTHERS = all_but({"RUN_FINISHED"} | BOUNDS)  # what is of interest only while a
 @handles(EVERYTHING, asleep=_OTHERS)
 async def join_several_runs(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold RUN_FINISHED back until the stream ends, or drop it together with the RUN_STARTED of the next run."""
-    finished: Event | None = None
+    finished = HeldEnd(context)
     open = OpenEntities(context)
-    events.skipped = _OTHERS
+    events.skipped, events.let_go = _OTHERS, finished.let_go
     async for event in events:
         events.skipped = () if event.head.type == "RUN_FINISHED" else _OTHERS
-        if finished is not None:
-            before, finished = finished, None
-            context.budget.release(len(before.raw))
-            if event.head.type == "RUN_STARTED" and may_be_dropped(event):
-                continue
+        if finished and event.head.type == "RUN_STARTED" and may_be_dropped(event):
+            finished.drop()
+            continue
+        for before in finished.let_go():
             yield before
         if event.head.type in BOUNDS:
             open.take(event)
             yield event
         elif event.head.type == "RUN_FINISHED" and not open and may_be_dropped(event):
-            context.budget.hold(len(event.raw))
-            finished = event
+            finished.hold(event)
         else:
             yield event
-    if finished is not None:
-        context.budget.release(len(finished.raw))
-        yield finished
+    for last in finished.let_go():
+        yield last

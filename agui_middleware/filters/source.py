@@ -9,7 +9,7 @@ the generator behind it.
 """
 
 import logging
-from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Mapping
 from types import MappingProxyType, coroutine
 from typing import Any, Final
 
@@ -39,13 +39,17 @@ class EventSource:
     `called`: by type of token, what is called for now with an event in place of resuming the filter. It gives the event to
     pass on, for which it promises what the `repeats` of `per_event` promise, or `None` where it keeps the event. Where it
     raises `EventTooLarge` it has changed nothing, and the filter is resumed with the event, to close what it has open.
+
+    `let_go`: called where a frame passes that cannot be read as an event. It gives the held-back events that leave in front
+    of the frame, and the filter holds them no longer. All others are overtaken.
     """
 
-    __slots__ = ("called", "skipped")
+    __slots__ = ("called", "let_go", "skipped")
 
     def __init__(self) -> None:
         self.skipped: Collection[str] = ()
         self.called: Mapping[str, Callable[[Event], Event | None]] = _NONE
+        self.let_go: Callable[[], Iterable[Event]] = tuple
 
     def __aiter__(self) -> "EventSource":
         return self

@@ -3,27 +3,24 @@
 import json
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Final
 
 from msgspec import Raw
 
 from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades.binary_parts import posted_media
 from agui_middleware.history.beginnings import Beginnings, is_cut
+from agui_middleware.history.held_members import HeldMembers
 from agui_middleware.history.readings import reading_of
-from agui_middleware.history.record import VERSION, Chain, Item, Kept, Member, keys_of
-from agui_middleware.history.texts import cut
+from agui_middleware.history.record import VERSION, Chain, Item, Kept, keys_of
+from agui_middleware.history.supersede import supersede
 from agui_middleware.history.upgrade import upgrades_for
-from agui_middleware.history.values import Flat, as_bytes, flat_call, flat_message, normal, same, text_of
-from agui_middleware.protocol.conversation import Reading
+from agui_middleware.history.values import as_bytes, flat_call, flat_message, normal
 from agui_middleware.protocol.event import as_id
-from agui_middleware.protocol.json_object import JsonObject, encode
+from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.messages import calls_of
 from agui_middleware.protocol.posted import MessageHead, Messages, Posted
+from agui_middleware.protocol.reading import Reading
 from agui_middleware.protocol.releases import ClientVersion
-
-_TEXTS: Final = ("content", "function.arguments")
-"""The members of which the beginning may be left out, see `texts`."""
 
 
 def kept_of(
@@ -44,7 +41,7 @@ def kept_of(
     theirs = _as_posted(base, posted, client)
     differences = _Differences(ours, theirs, base, posted, reading_of(client), kept or Kept(), beginnings)
     if kept is not None:
-        differences.supersede(kept, given)
+        supersede(kept, given, differences.ours, differences.kept)
     return differences.kept
 
 
@@ -108,21 +105,19 @@ class _Differences:
         beginnings: Beginnings,
     ) -> None:
         self.kept = Kept(VERSION, {}, {}, {}, [])
-        self._beginnings = beginnings
-        self._reading = reading
-        self._strips = reading.strips
         self._before = kept
         keys = keys_of(head for head, _ in posted.messages)
         self._posted = dict(zip(keys, (raw for _, raw in posted.messages), strict=True))
-        self._ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
+        self.ours = dict(zip(keys_of(head for head, _ in ours), ours, strict=True))
         self._theirs = dict(zip(keys_of(head for head, _ in theirs), theirs, strict=True))
+        self._members = HeldMembers(reading, self._posted, beginnings)
         moving = self._moving_calls() if reading.moves_calls else {}
         self._silent = self._take_out_silent() if reading.moves_calls else {}
         self._asked = {id for head, _ in ours if head.toolCalls for id in head.calls}
-        holders = {key for key, (head, _) in self._ours.items() if not moving.keys().isdisjoint(head.calls)}
-        differing = [key for key in self._ours if key in holders or self._differs(key)]
-        extra = [key for key in self._theirs if key not in self._ours]
-        self._our_calls = held_calls((key, self._ours[key]) for key in differing)
+        holders = {key for key, (head, _) in self.ours.items() if not moving.keys().isdisjoint(head.calls)}
+        differing = [key for key in self.ours if key in holders or self._may_differ(key)]
+        extra = [key for key in self._theirs if key not in self.ours]
+        self._our_calls = held_calls((key, self.ours[key]) for key in differing)
         self._their_calls = held_calls((key, self._theirs[key]) for key in (*differing, *extra) if key in self._theirs)
         self._their_calls |= moving
         for key in differing:
@@ -148,71 +143,30 @@ class _Differences:
 
     def _keep_result_ids(self) -> None:
         """Record which result answers which call, for a client that posts results under its own ids."""
-        for key, (head, _) in self._ours.items():
+        for key, (head, _) in self.ours.items():
             if head.role == "tool" and head.toolCallId:
                 self.kept.items.setdefault(key, Item(members={})).result_of = head.toolCallId
 
     def _keep_results(self, keys: set[str]) -> None:
         """Keep whole the results that the client holds away from their calls."""
         for key in keys:
-            ours = self._ours.get(key)
+            ours = self.ours.get(key)
             if ours is not None and ours[0].toolCallId in self._asked and not is_cut(bytes(ours[1])):
                 item = self.kept.items.setdefault(key, Item(members={}))
                 item.whole, item.result_of = bytes(ours[1]), ours[0].toolCallId or ""
 
-    def supersede(self, before: Kept, given: Posted) -> None:
-        """Mark everything that the stream has changed, or removed from the conversation, as complete.
-
-        Another client of the thread may still lack what the stream has left alone.
-        """
-        self._forget_results(before, given)
-        untouched = {id(raw) for _, raw in given.messages}
-        for key, (head, _) in zip(keys_of(head for head, _ in given.messages), given.messages, strict=True):
-            ours = self._ours.get(key)
-            if ours is not None and id(ours[1]) in untouched:
-                continue
-            if key in before.items:
-                self.kept.items.setdefault(key, Item(members={}))
-            for id_ in before.calls.keys() & set(head.calls):
-                self.kept.calls.setdefault(id_, Item(members={}))
-        for key in self._ours.keys() & before.items.keys():
-            if id(self._ours[key][1]) not in untouched:
-                self.kept.items.setdefault(key, Item(members={}))
-
-    def _forget_results(self, before: Kept, given: Posted) -> None:
-        """Forget results that were not restored with their calls: the user has deleted them, and the next chain lacks them.
-
-        A new call of an id that was used before has results of its own.
-        """
-        there = set(keys_of(head for head, _ in given.messages))
-        calls = self._asked.union(id for head, _ in given.messages if head.toolCalls for id in head.calls)
-        for key, item in before.items.items():
-            if item.result_of in calls and key not in there and key not in self._ours:
-                self.kept.items.setdefault(key, Item(members={}))
-
-    def _stripped(self, key: str) -> list[str]:
-        """Return the members that the client strips from a message, except those that it has posted itself."""
-        posted = bytes(self._posted.get(key, b""))
-        return [name for name in self._strips if posted.find(f'"{name}"'.encode()) < 0]
-
-    def _differs(self, key: str) -> bool:
+    def _may_differ(self, key: str) -> bool:
         theirs = self._theirs.get(key)
-        if theirs is None:
-            return True
-        raw, other = self._ours[key][1], theirs[1]
-        if not (raw is other or bytes(raw) == bytes(other)):
-            return True
-        names = self._stripped(key)
-        if not self._reading.part_members and bytes(self._posted.get(key, b"")) != bytes(other):
-            names.append("content")
-        return any(bytes(other).find(f'"{name}"'.encode()) >= 0 for name in names)
+        return theirs is None or self._members.may_differ(key, self.ours[key][1], theirs[1])
 
     def _compare(self, key: str) -> None:
-        ours, theirs = self._ours[key], self._theirs.get(key)
+        ours, theirs = self.ours[key], self._theirs.get(key)
         item = Item(members={})
         held = theirs or self._silent.get(key)
         if held is not None:
-            item.members = self._members(flat_message(ours[1]), self._as_held(flat_message(held[1]), key))
+            item.members = self._members.differing(
+                flat_message(ours[1]), self._members.held(flat_message(held[1]), key)
+            )
         if theirs is None:
             whole = self._whole(ours)
             if is_cut(whole):
@@ -224,17 +178,6 @@ class _Differences:
             item.calls = calls
         if item.members or item.whole or item.calls:
             self.kept.items[key] = item
-
-    def _as_held(self, members: Flat, key: str) -> Flat:
-        """Return the members of a message, or of a call in it, that the client keeps."""
-        stripped = self._stripped(key)
-        kept = {name: value for name, value in members.items() if name not in stripped}
-        content = as_bytes(kept.get("content"))
-        posted = bytes(self._posted.get(key, b""))
-        if self._reading.part_members or content[:1] != b"[" or posted.find(content) >= 0:
-            return kept
-        parts = JsonObject.of(b'{"v":%b}' % content).get_list("v") or []
-        return kept | {"content": [_part_as_held(part) if isinstance(part, JsonObject) else part for part in parts]}
 
     def _whole(self, message: tuple[MessageHead, Raw]) -> bytes:
         """Return a message that the client does not hold, without its calls, which are kept separately."""
@@ -250,33 +193,13 @@ class _Differences:
         item = Item(members={}, holder=key if self._moves(id, key) else "")
         if id in self._their_calls:
             place, theirs = self._their_calls[id]
-            item.members = self._members(flat_call(call), self._as_held(flat_call(theirs), place))
+            item.members = self._members.differing(flat_call(call), self._members.held(flat_call(theirs), place))
         elif is_cut(call.raw):
             return
         else:
             item.whole = call.raw
         if item.members or item.whole or item.holder:
             self.kept.calls[id] = item
-
-    def _members(self, ours: Flat, theirs: Flat) -> dict[str, Member]:
-        """Return the members in which a client's copy differs."""
-        members = {}
-        for name in ours.keys() | theirs.keys():
-            said, held = as_bytes(ours.get(name)), as_bytes(theirs.get(name))
-            if name != "id" and not same(said, held):
-                member = self._text_member(said, held) if name in _TEXTS else Member(said, [held])
-                if member is not None:
-                    members[name] = member
-        return members
-
-    def _text_member(self, said: bytes, held: bytes) -> Member | None:
-        if not (is_cut(said) or is_cut(held)):
-            return Member(said, [held])
-        left = cut(text_of(said) or "", text_of(held) or "")
-        if left is None or left.canonical == left.base:
-            return None
-        beginning = self._beginnings.digest(left.mark) if left.mark else b""
-        return Member(encode(left.canonical), [encode(left.base)], beginning)
 
     def _add_extra(self, key: str) -> None:
         raw = self._theirs[key][1]
@@ -285,24 +208,17 @@ class _Differences:
 
     def _chain(self, held: list[str]) -> None:
         """Record the order of the agent's messages, and the client's where it differs."""
-        keys = [key for key in self._ours if key in self._theirs or key in self.kept.items]
+        keys = [key for key in self.ours if key in self._theirs or key in self.kept.items]
         common = [key for key in keys if key in self._theirs]
         there = set(common)
         base = [key for key in held if key in there]
         # Behind an earlier one a chain is kept in any case: it says what no longer stands where it stood.
         if len(common) < len(keys) or common != base or self._before.chains:
             flags = bytes(key in self._theirs for key in keys)
-            users = bytes(self._ours[key][0].role == "user" for key in keys)
+            users = bytes(self.ours[key][0].role == "user" for key in keys)
             self.kept.chains.append(Chain(keys, flags, users, [] if common == base else base))
 
 
 def _says_nothing(message: tuple[MessageHead, Raw]) -> bool:
     head, raw = message
     return head.role != "tool" and not JsonObject.of(bytes(raw)).get("content")
-
-
-def _part_as_held(part: JsonObject) -> JsonObject:
-    type = part.get("type")
-    if type == "binary":
-        return part
-    return part.without("id", "metadata") if type == "text" else part.without("id")

@@ -5,7 +5,7 @@ from typing import Final
 
 from agui_middleware.config.readers import Reader
 from agui_middleware.downgrades import Difference, downgrades_for
-from agui_middleware.protocol.conversation import AS_1_0_0, Reading
+from agui_middleware.protocol.reading import AS_1_0_0, Reading
 from agui_middleware.protocol.releases import ClientVersion
 
 STRIPS: Final = {

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from agui_middleware.history.beginnings import END, START, Beginnings, delta_in
 from agui_middleware.protocol.budget import OVERHEAD
-from agui_middleware.protocol.chunk_lanes import ID_OF
-from agui_middleware.protocol.conversation import Conversation, delta_of
+from agui_middleware.protocol.chunk_lanes import ID_OF, delta_of
+from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import Event, MalformedEvent
 

@@ -157,3 +157,9 @@ def _start_members(chunk: Event) -> dict[str, Any]:
 
 def _owner(tag: Any) -> str | None:
     return tag if isinstance(tag, str) else PARENT
+
+
+def delta_of(event: Event) -> str | None:
+    """What an event appends; of a chunk without a delta the empty string. Raises `MalformedEvent`."""
+    delta = event.get("delta", "" if event.head.type in ID_OF else None)
+    return delta if isinstance(delta, str) else None

@@ -8,60 +8,26 @@ MESSAGES_SNAPSHOT and RUN_STARTED, which cost as much as they bring, and each me
 counts against the budget.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from msgspec import Raw
 
 from agui_middleware.protocol.budget import OVERHEAD, Budget
-from agui_middleware.protocol.chunk_lanes import CLOSES_SOME, ID_OF, Lanes
+from agui_middleware.protocol.chunk_lanes import CLOSES_SOME, ID_OF, Lanes, delta_of
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import UNSET, Event, as_id
 from agui_middleware.protocol.json_object import MalformedEvent
+from agui_middleware.protocol.message_list import MessageList
 from agui_middleware.protocol.posted import MessageHead, Messages, messages_in
+from agui_middleware.protocol.reading import AS_1_0_0, Reading
+from agui_middleware.protocol.snapshot_places import with_snapshot
 
 _OBJECT: Final = 4 * OVERHEAD
 """What a message or call of the stream's counts beside its strings."""
-_LEFT_IN_PLACE: Final = OVERHEAD // 4
-"""What a message counts that a snapshot leaves in place and does not bring: nothing else bounds how often that happens."""
-_ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "reasoning", "activity"})
 
 
-class Reading(NamedTuple):
-    """In what a release reads a stream differently from 1.0.0. The default is 1.0.0."""
-
-    strips: frozenset[str] = frozenset()
-    """The members that it keeps on no message and no call."""
-    part_members: bool = True
-    """Whether content parts keep their `id`, and texts among them their `metadata`."""
-    names: bool = True
-    """Whether a text has the name that its START brings."""
-    results_last: bool = False
-    """Whether a result stands where it has arrived."""
-    results_late: bool = False
-    """Whether a result is posted only if another event follows that changes a message."""
-    echo: bool = True
-    """Whether an input echo brings messages."""
-    replaces: bool = False
-    """Whether a snapshot is all that is left, in its own order."""
-    keeps_reasoning: bool | None = None
-    """Whether reasoning outlives every snapshot (`True`), or none that leaves it out (`False`)."""
-    roles: frozenset[str] = _ROLES
-    """The roles of the messages that it takes from a stream."""
-    as_assistant: frozenset[str] = frozenset()
-    """The roles whose streamed texts it takes for the assistant's."""
-    snapshots: bool = True
-    """Whether it applies MESSAGES_SNAPSHOT."""
-    own_results: bool = False
-    """Whether it posts results of tools under ids of its own."""
-    moves_calls: bool = False
-    """Whether it may post the calls of a message that says nothing in another message."""
-
-
-AS_1_0_0: Final = Reading()
-
-
-class Conversation:
+class Conversation(MessageList):
     """Feed it events with `take`; `messages()` are what the client holds.
 
     - `messages`: those that it held when the run began. Those that no event changes stay the very same pairs.
@@ -78,8 +44,7 @@ class Conversation:
         self.budget: Budget = budget or Budget()
         self.lanes: Lanes = Lanes(self.budget)
         self._restated = 0  # what the messages of the last snapshot count
-        self._calls: dict[str, tuple[Entry, Call | None]] = {}  # the second is read when somebody asks for it
-        self._restate([Entry(head, raw) for head, raw in messages])
+        super().__init__(Entry(head, raw) for head, raw in messages)
 
     def take(self, event: Event) -> None:
         """Apply one event. It raises nothing else for what the wire brings."""
@@ -121,28 +86,6 @@ class Conversation:
         """The messages, in order."""
         return [entry.message() for entry in self]
 
-    def __iter__(self) -> Iterator[Entry]:
-        entry = self._first.next
-        while entry is not None:
-            yield entry
-            entry = entry.next
-
-    def find(self, id: Any) -> Entry | None:
-        """The first message of an id."""
-        return self._by_id.get(id) if type(id) is str else None
-
-    def call(self, id: Any) -> Call | None:
-        """The first tool call of an id."""
-        found = self._calls.get(id) if type(id) is str else None
-        if found is None:
-            return None
-        holder, call = found
-        if call is None:
-            for each in holder.calls():  # all at once: to look for each in a message of many would be quadratic
-                if self._calls.get(each.id) == (holder, None):
-                    self._calls[each.id] = holder, each
-        return self._calls[id][1]
-
     def append(self, id: str, to_call: bool, delta: str) -> None:
         """Append to the text of a message, or to the arguments of a call. An empty delta too makes a message's text."""
         target = self.call(id) if to_call else self.find(id)
@@ -155,8 +98,6 @@ class Conversation:
         if delta is not None:
             self.append(id, to_call, delta)
         self._merge_metadata(self.call(id) if to_call else self.find(id), event)
-
-    # Events
 
     def _opened(self, type: str, id: str, event: Event) -> None:
         if type.startswith("TOOL_CALL"):
@@ -206,14 +147,14 @@ class Conversation:
         return self._append_new(members, event if self.find(minted) is None else None)
 
     def _append_new(self, members: dict[str, Any], event: Event | None) -> Entry:
-        tag = UNSET if event is None else event.head.subagentRunId
-        if isinstance(tag, str) and "subagentRunId" not in self.reading.strips:
-            members["subagentRunId"] = tag
-        entry = self._new(members)
+        entry = self._new(members, event)
         self._insert(entry, self._last)
         return entry
 
-    def _new(self, members: dict[str, Any]) -> Entry:
+    def _new(self, members: dict[str, Any], event: Event | None) -> Entry:
+        tag = UNSET if event is None else event.head.subagentRunId
+        if isinstance(tag, str) and "subagentRunId" not in self.reading.strips:
+            members["subagentRunId"] = tag
         sizes = (len(bytes(value) if type(value) is Raw else str(value)) for value in members.values())
         self.budget.hold(_OBJECT + sum(sizes))
         return Entry.new(members)
@@ -233,9 +174,7 @@ class Conversation:
             return
         own = content.copy() if type(content) is Raw else content  # the event may be far larger
         members: dict[str, Any] = {"id": id, "role": "tool", "toolCallId": call, "content": own}
-        if isinstance(head.subagentRunId, str) and "subagentRunId" not in self.reading.strips:
-            members["subagentRunId"] = head.subagentRunId
-        entry = self._new(members)
+        entry = self._new(members, event)
         self._merge_metadata(entry, event)
         holder, _ = self._calls.get(call, (None, None))
         stands_last = self.reading.results_last or holder is None or holder.role != "assistant"
@@ -280,65 +219,8 @@ class Conversation:
         self._restated = _OBJECT * len(snapshot)
         for entry in snapshot:
             entry.borrowed = True
-        self._restate(snapshot if self.reading.replaces else self._reconciled(snapshot, event))
-
-    # The list
-
-    def _reconciled(self, snapshot: list[Entry], event: Event) -> list[Entry]:
-        copies = {entry.id: entry for entry in snapshot}
-        preserves = self._preserves(snapshot, event)
-        kept: list[Entry] = []
-        known: set[str | None] = set()
-        for entry in self:
-            copy = None if self._keeps(entry) else copies.get(entry.id)
-            if copy is not None and entry.id in known:
-                self.budget.hold(_LEFT_IN_PLACE)
-                copy = Entry(*copy.message())  # two messages of one id: each becomes the snapshot's
-            if copy is None and preserves(entry):
-                self.budget.hold(_LEFT_IN_PLACE + entry.detach())
-                kept.append(entry)
-                known.add(entry.id)
-            elif copy is not None:
-                kept.append(copy)
-                known.add(entry.id)
-        return kept + [entry for entry in snapshot if entry.id not in known]
-
-    def _keeps(self, entry: Entry) -> bool:
-        return entry.role == "reasoning" and self.reading.keeps_reasoning is True
-
-    def _preserves(self, snapshot: list[Entry], event: Event) -> Callable[[Entry], bool]:
-        """Which of the messages that a snapshot leaves out stay: what it has none of, unless it says that it has all."""
-        roles = {entry.role for entry in snapshot}
-        metadata = event.get_object("metadata")
-        client = None if metadata is None else metadata.get_object("@ag-ui/client")
-        claim = UNSET if client is None else client.get("authoritativeActivityTypes", UNSET)
-
-        def preserves(entry: Entry) -> bool:
-            if entry.role == "activity":
-                inferred = claim is UNSET and "activity" not in roles
-                return inferred or (isinstance(claim, list) and entry.get("activityType") not in claim)
-            if entry.role == "reasoning" and self.reading.keeps_reasoning is not None:
-                return self.reading.keeps_reasoning
-            return entry.role == "reasoning" and "reasoning" not in roles
-
-        return preserves
-
-    def _restate(self, entries: list[Entry]) -> None:
-        self._first = self._last = Entry(MessageHead(), Raw(b"{}"))
-        self._by_id: dict[str, Entry] = {}
-        self._calls.clear()
-        for entry in entries:
-            entry.next = None
-            self._insert(entry, self._last)
-
-    def _insert(self, entry: Entry, behind: Entry) -> None:
-        entry.next, behind.next = behind.next, entry
-        if entry.next is None:
-            self._last = entry
-        if entry.id is not None:
-            self._by_id.setdefault(entry.id, entry)
-        for id in entry.call_ids():
-            self._calls.setdefault(id, (entry, None))
+        replaces = self.reading.replaces
+        self._restate(snapshot if replaces else with_snapshot(self, snapshot, event, self.reading, self.budget))
 
     def _merge_metadata(self, target: Entry | Call | None, event: Event) -> None:
         if target is None or "metadata" in self.reading.strips or not event.may_contain(b'"metadata"'):
@@ -347,12 +229,6 @@ class Conversation:
         if added is not None:
             self.budget.hold(len(added.raw))
             target.merge_metadata({n: v.copy() if type(v) is Raw else v for n, v in added.members().items()})
-
-
-def delta_of(event: Event) -> str | None:
-    """What an event appends; of a chunk without a delta the empty string. Raises `MalformedEvent`."""
-    delta = event.get("delta", "" if event.head.type in ID_OF else None)
-    return delta if isinstance(delta, str) else None
 
 
 _RULES: Final[dict[str, Callable[[Conversation, Event], None]]] = {

@@ -132,6 +132,17 @@ class Chain:
         self._finish_from(0)
         self._end_at(self._count)
 
+    def let_go(self) -> None:
+        """Emit what may not be overtaken by a frame that cannot be read, see `EventSource.let_go`."""
+        for index, source in enumerate(self._skipping):  # read lazily: what one lets go may start a later one
+            if self.ended:
+                return
+            try:
+                for event in source.let_go():
+                    self._deliver(index + 1, event)
+            except Exception as error:
+                self._fail(index, error)
+
     def close(self) -> None:
         """Unwind every filter, in order. An exception that one of them raises is logged, and the next one is unwound.
 

@@ -214,7 +214,9 @@ class Rewriter:
             self._log.warning("malformed", "an event could not be read: %s", error)
             if self._hides:
                 raise
-            self._out.append(encode(data, fields))
+            self.chain.let_go()
+            if not self.ended:
+                self._out.append(encode(data, fields))
             return None
 
     def _comment(self, frame: bytes) -> None:

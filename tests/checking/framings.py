@@ -49,7 +49,6 @@ FRAMINGS = {
     **{f"frames: {name}": START + between + MIDDLE + END for name, between in _BETWEEN.items()},
     **{f"frames: {name} at the end": PLAIN + between for name, between in _BETWEEN.items()},
     "frames: a value deeper than the middleware reads": START + deep(30_000) + MIDDLE + END,
-    # Up to 0.0.36 RUN_FINISHED waits for the end of the stream, and what cannot be read does not.
     "frames: a value deeper than the middleware reads at the end": PLAIN + deep(30_000),
     "frames: a value deeper than the middleware reads at the end of a subagent's run": DELEGATED + deep(30_000),
     "frames: a value deeper than the middleware reads in a subagent's run": deep(30_000).join(

@@ -1,4 +1,7 @@
+import pytest
+
 from agui_middleware import rewrite
+from tests.clients.client import RELEASES
 from tests.downgrades.cases import stream
 from tests.downgrades.minimal import FINISHED, STARTED, Json, Minimal, StartClient, made
 
@@ -36,3 +39,23 @@ def test_an_error_may_follow_the_end() -> None:
 def test_a_last_run_that_breaks_off_has_no_end() -> None:
     """No end of an earlier run is taken for it."""
     assert made("0.0.36", STARTED, *text("m"), FINISHED, AGAIN, *text("n")) == [STARTED, *text("m"), *text("n")]
+
+
+@pytest.mark.parametrize("end", [FINISHED, {"type": "RUN_ERROR", "message": "boom"}])
+@pytest.mark.parametrize("unreadable", [b'{"type":', b'{"type":"RAW","event":%b%b}' % (b"[" * 30_000, b"]" * 30_000)])
+def test_what_cannot_be_read_does_not_overtake_the_end_of_a_run(
+    client: StartClient, end: Json, unreadable: bytes
+) -> None:
+    """RAW, nested too deep for the middleware, left in front of the end, and clients read it: behind it none does."""
+    sent = stream(STARTED, end) + b"data: %b\n\n" % unreadable
+    for release in RELEASES:
+        made = rewrite(sent, client=release)
+        assert made.endswith(sent[len(stream(STARTED)) :])
+        bare, rewritten = client(release).read_many([sent, made])
+        assert not bare.accepted
+        assert not rewritten.accepted
+
+
+def test_the_end_of_a_run_that_has_left_is_not_dropped_with_the_next_run() -> None:
+    sent = stream(STARTED, FINISHED) + b'data: {"type":\n\n' + stream(AGAIN, DONE)
+    assert rewrite(sent, client="0.0.36") == sent

@@ -7,10 +7,11 @@ import pytest
 from msgspec import Raw
 
 from agui_middleware import Event
-from agui_middleware.protocol.conversation import AS_1_0_0, Conversation, Reading
+from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.event_types import EventType
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.posted import Messages, as_message, head_of, messages_in
+from agui_middleware.protocol.reading import AS_1_0_0, Reading
 from tests.downgrades.cases import Case, cases
 from tests.notation import Json, stream
 from tests.strategies.reader import InvalidStream, canonical, read

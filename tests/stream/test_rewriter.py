@@ -15,6 +15,7 @@ from agui_middleware import ClientVersion, Context, Event, Filter
 from agui_middleware.config.planning import make_plan
 from agui_middleware.filters import handles
 from agui_middleware.filters.declared import Step, per_event
+from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import MalformedEvent
 from agui_middleware.stream.async_rewriter import AsyncRewriter
@@ -30,6 +31,7 @@ TOO_LARGE = ERROR.format("agent sent an event that is too large", "EVENT_TOO_LAR
 MALFORMED = ERROR.format("agent sent an event that could not be read", "MALFORMED_EVENT").encode()
 FAILED = ERROR.format("event stream could not be prepared for this client", "FILTER_ERROR").encode()
 A, B = b'{"type":"A"}', b'{"type":"B"}'
+BROKEN = b'{"type":'
 SECRETS = b'{"type":"CUSTOM","name":"SECRET","value":1,"subagentRunId":"s"}'
 
 
@@ -347,6 +349,35 @@ async def test_a_malformed_event_is_logged(caplog: pytest.LogCaptureFixture) -> 
     assert (record.name, record.levelno) == ("agui_middleware.stream", logging.WARNING)
     assert "could not be read" in record.getMessage()
     assert "SECRET" not in record.getMessage()
+
+
+@handles("A")
+async def holding_a(events: EventSource, context: Context) -> Events:
+    held: list[Event] = []
+    events.let_go = lambda: [held.pop() for _ in held[:]]
+    async for event in events:
+        if event.head.type == "A":
+            held.append(event)  # noqa: PERF401 (`let_go` takes them meanwhile)
+    for event in held:
+        yield event
+
+
+async def test_what_is_let_go_leaves_once_and_in_front_of_a_malformed_event() -> None:
+    driven = Driven(holding_a, holding_a)
+    assert await driven.run(frames(A, B)) == frames(B, A)
+    assert await Driven(holding_a, holding_a).run(frames(A, BROKEN, B)) == frames(A, BROKEN, B)
+
+
+async def test_a_filter_that_fails_to_let_go_ends_the_run() -> None:
+    @handles("A")
+    async def failing(events: EventSource, context: Context) -> Events:
+        events.let_go = lambda: [Event(type="C", value=1 / 0)]
+        async for event in events:
+            yield event
+
+    driven = Driven(failing, holding_a)
+    assert await driven.run(frames(A, BROKEN, B)) == frames(FAILED, A)
+    assert isinstance(driven.stream.failure, ZeroDivisionError)
 
 
 @pytest.mark.parametrize(
