@@ -12,14 +12,11 @@ from agui_middleware.demo.event_log import ENDED, Journal
 from agui_middleware.demo.second_turn import SecondTurn
 from agui_middleware.demo.without_middleware import Rejection, Unprotected
 from agui_middleware.protocol.event import Event, MalformedEvent
-from agui_middleware.protocol.event_kind import RUN
-from agui_middleware.protocol.event_types import types_about
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream import sse
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 from agui_middleware.stream.witnessed import Witness
 
-_ABOUT_A_RUN: Final = types_about(RUN)
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
 
 Record = dict[str, Any]
@@ -67,7 +64,6 @@ class Tracer:
         self._written = sse.Decoder(LIMIT)
         self._outputs: list[bytes] = []
         self._number = 0
-        self._ends: dict[bytes, int] = {}  # held terminal events, which may still be written: their numbers
 
     def plan(self) -> Record:
         """The record of the plan."""
@@ -83,7 +79,7 @@ class Tracer:
     async def finish(self) -> list[Record]:
         """The records of what is left when the stream has ended, and the record of the end."""
         records = [record for data in _frames(self._decoder.finish()) for record in await self._step(data)]
-        self._journal.begin(self._number)
+        self._journal.begin(self._number + 1)  # so that the last event counts as released, if it was held
         await self._stream.finish()
         if self._outputs:
             records.append(self._record(None, "added"))
@@ -106,16 +102,13 @@ class Tracer:
     def _record(self, data: bytes | None, fate: str) -> Record:
         outputs, self._outputs = self._outputs, []
         acting = [ENDED] if self._stream.failure else self._journal.acting
-        if fate == "dropped" and data is not None and _type(data) in _ABOUT_A_RUN:
-            self._ends[data] = self._number
-        late = [self._ends.pop(output) for output in outputs if output in self._ends]
         return {
             "n": self._number if data is not None else None,
             "input": None if data is None else _text(data),
             "outputs": [_text(output) for output in outputs],
             "fate": fate,
             "reasons": [reason.name for reason in acting],
-            "released": self._journal.released + late,
+            "released": self._journal.released,
         }
 
     async def _rejection(self, data: bytes) -> Rejection | None:

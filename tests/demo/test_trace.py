@@ -165,7 +165,7 @@ def test_what_is_held_back_is_told_and_so_is_its_release() -> None:
 
 def test_an_end_that_leaves_late_is_released() -> None:
     records = steps(traced(encode_events([STARTED, *text("a", "x"), FINISHED]), "0.0.36"))
-    assert fates(records)[-2:] == [(5, "dropped", ["several-runs"]), (None, "added", ["several-runs"])]
+    assert fates(records)[-2:] == [(5, "held", ["several-runs"]), (None, "added", ["several-runs"])]
     assert records[-1]["released"] == [5]
 
 
