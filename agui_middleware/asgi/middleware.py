@@ -167,7 +167,8 @@ def _require_plain(**hooks: object) -> None:
     for name, hook in hooks.items():
         if hook is not None and not callable(hook):
             raise TypeError(f"{name}: expected a function, got {hook!r}")
-        if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(getattr(hook, "__call__", None)):  # noqa: B004
+        call = getattr(hook, "__call__", None)  # noqa: B004  # the method itself is asked for, not whether there is one
+        if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(call):
             raise TypeError(f"{name}: expected a function that returns its result, got a coroutine function, {hook!r}")
 
 

@@ -41,7 +41,7 @@ class Kind:
 
     def fault(self, value: object, path: str) -> Fault | None:
         """The first fault in `value`; `SKIPPED` where the release leaves it out."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind has its own
 
     def inner(self) -> Iterator["Kind"]:
         """The kinds that this one contains."""

@@ -40,7 +40,7 @@ class Received:
         try:
             return _loads(self.event.raw)  # type: ignore[no-any-return]  # one object, as `Event.parse` has seen
         except RecursionError:
-            return _loads(shallow(self.event.raw))  # type: ignore[no-any-return]
+            return _loads(shallow(self.event.raw))  # type: ignore[no-any-return]  # as above
 
 
 def _loads(raw: bytes) -> Any:

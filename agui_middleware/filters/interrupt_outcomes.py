@@ -46,10 +46,10 @@ def _paused(event: Event, announced: list[Event]) -> Event | None:
     if event.get("outcome") is not None and type != "success":
         return None
     run, seen = event.get("runId"), set[str]()
-    told = [parsed(each.get("value")) for each in announced]
-    named = {id for value in told for id in _ids(value)}
+    values = [parsed(each.get("value")) for each in announced]
+    named = {id for value in values for id in _ids(value)}
     interrupts = []
-    for number, (each, value) in enumerate(zip(announced, told, strict=True), 1):
+    for number, (each, value) in enumerate(zip(announced, values, strict=True), 1):
         made_up = f"{run}:{number}"
         while made_up in named:
             made_up += "_"
@@ -57,22 +57,22 @@ def _paused(event: Event, announced: list[Event]) -> Event | None:
     return event.replace(outcome={"type": "interrupt", "interrupts": interrupts})
 
 
-def _ids(told: Any) -> list[str]:
-    """What may be the id in the value of an announcement, the likelier one first."""
-    ids = (told.get("interruptId"), told.get("id")) if isinstance(told, dict) else ()
+def _ids(value: Any) -> list[str]:
+    """The ids that the value of an announcement may mean, the likelier one first."""
+    ids = (value.get("interruptId"), value.get("id")) if isinstance(value, dict) else ()
     return [id for id in ids if isinstance(id, str) and id]
 
 
-def _interrupt(announced: Event, told: Any, made_up: str, seen: set[str]) -> dict[str, Any]:
+def _interrupt(announced: Event, value: Any, made_up: str, seen: set[str]) -> dict[str, Any]:
     """The interrupt that a CUSTOM event announces. Its id is that of the value, if it has one that no other has.
 
     The whole value is its `metadata.on_interrupt`, for applications that look for what the agent has raised.
     """
-    named = told if isinstance(told, dict) else {"message": told}
-    id = next((id for id in _ids(told) if id not in seen), made_up)
-    reason = named.get("reason")
+    members = value if isinstance(value, dict) else {"message": value}
+    id = next((id for id in _ids(value) if id not in seen), made_up)
+    reason = members.get("reason")
     seen.add(id)
-    kept = {name: named[name] for name, kind in _KEPT.items() if isinstance(named.get(name), kind)}
+    kept = {name: members[name] for name, kind in _KEPT.items() if isinstance(members.get(name), kind)}
     interrupt = {"id": id, "reason": reason if isinstance(reason, str) else ON_INTERRUPT, **kept}
     if announced.get("value") is not None:
         interrupt["metadata"] = {ON_INTERRUPT: announced.members()["value"]}

@@ -7,7 +7,7 @@ user has edited, and that stays, from one that is to get its end back.
 import secrets
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -15,8 +15,8 @@ from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.json_object import UNDECODABLE
 
 _NONCE: Final = secrets.token_hex(8)  # no agent writes a mark of ours
-START: Final = f"\ue000{_NONCE}:"
-END: Final = "\ue000"
+_START: Final = f"\ue000{_NONCE}:"
+_END: Final = "\ue000"
 
 
 class _Token(msgspec.Struct, gc=False):
@@ -47,6 +47,25 @@ def is_cut(raw: bytes) -> bool:
     return raw.find(_NONCE.encode()) >= 0
 
 
+class Cut(NamedTuple):
+    """The ends of two texts behind what is left out of both."""
+
+    canonical: str
+    base: str
+    mark: str
+    """What stands for the rest; empty where nothing is left out."""
+
+
+def cut(canonical: str, base: str) -> Cut | None:
+    """What stands in two texts behind their marks. `None`: they cannot be compared."""
+    ours, theirs = canonical.rpartition(_START), base.rpartition(_START)
+    if not (ours[1] or theirs[1]):
+        return Cut(canonical, base, "")
+    (our_mark, _, our_tail), (their_mark, _, their_tail) = ours[2].partition(_END), theirs[2].partition(_END)
+    comparable = ours[1] and theirs[1] and our_mark == their_mark
+    return Cut(our_tail, their_tail, f"{_START}{our_mark}{_END}") if comparable else None
+
+
 class Beginnings:
     """The beginnings of the texts of one response, by the marks that stand for them.
 
@@ -59,7 +78,7 @@ class Beginnings:
 
     def new(self, text: str) -> str:
         """A mark for what is left out behind `text`."""
-        mark = f"{START}{len(self._texts)}{END}"
+        mark = f"{_START}{len(self._texts)}{_END}"
         self._texts[mark] = blake2b(_utf8(text), digest_size=8), []
         return mark
 

@@ -165,9 +165,9 @@ class Capture:
             return partial(self._takes_alone, texts, id)
         return partial(texts.takes, id) if written[6:-2] in (token.raw, untagged(token)) else None
 
-    def _takes_alone(self, texts: SharedTexts, id: str, chunk: bytes) -> bool:
+    def _takes_alone(self, texts: SharedTexts, id: str, token: bytes) -> bool:
         try:
-            return texts.takes_alone(id, chunk)
+            return texts.takes_alone(id, token)
         except EventTooLarge:
             self._give_up()
             return True

@@ -5,15 +5,14 @@ from typing import Final
 
 from msgspec import Raw
 
-from agui_middleware.history.beginnings import Beginnings, is_cut
+from agui_middleware.history.beginnings import Beginnings, cut, is_cut
 from agui_middleware.history.record import Member
-from agui_middleware.history.texts import cut
 from agui_middleware.history.values import Flat, as_bytes, same, text_of
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.reading import Reading
 
 _TEXTS: Final = ("content", "function.arguments")
-"""The members of which the beginning may be left out, see `texts`."""
+"""The members of which the beginning may be left out, see `beginnings`."""
 
 
 class HeldMembers:

@@ -21,6 +21,7 @@ VERSION: Final = 1
 MAX_CHAINS: Final = 8
 MAX_BASES: Final = 4
 ABSENT: Final = b""
+_SAME_MOMENT: Final = (1 << 14) - 1  # 16 µs
 
 
 class Member(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -209,9 +210,6 @@ def next_stamp(seen: Iterable[int]) -> int:
     """
     now = time.time_ns() | _SAME_MOMENT
     return max(now, max(seen, default=0) | _SAME_MOMENT) + 1 + secrets.randbits(13)
-
-
-_SAME_MOMENT: Final = (1 << 14) - 1  # 16 µs
 
 
 def _united(older: dict[str, Item], newer: dict[str, Item], read: dict[str, Item]) -> dict[str, Item]:

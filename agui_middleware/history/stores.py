@@ -12,6 +12,8 @@ from typing import Any, Final, SupportsFloat
 from agui_middleware.history.store import Change, Opened, Store
 
 EXTRA: Final = "pip install 'agui-middleware[history]'"
+_LOOK_AGAIN: Final = 0.01  # seconds, for another process to have written
+_OVERHEAD: Final = 1000  # bytes that an entry takes besides its record
 
 
 class LockedStore:
@@ -92,10 +94,6 @@ class MemoryStore:
         entry = self._values.pop(place, None)
         if entry is not None:
             self._size -= _OVERHEAD + len(entry[0])
-
-
-_LOOK_AGAIN: Final = 0.01  # seconds, for another process to have written
-_OVERHEAD = 1000  # bytes that an entry takes besides its record
 
 
 def opener(url: str, *, timeout: float, memory_limit: int) -> Callable[[], Opened]:

@@ -7,17 +7,16 @@ something else do both keep what comes from there on.
 
 from collections import deque
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
-from agui_middleware.history.beginnings import END, START, Beginnings, delta_in
+from agui_middleware.history.beginnings import Beginnings, delta_in
 from agui_middleware.protocol.budget import OVERHEAD
 from agui_middleware.protocol.chunk_lanes import ID_OF, delta_of
 from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.conversation_entries import Call, Entry
 from agui_middleware.protocol.event import Event, MalformedEvent
+from agui_middleware.protocol.tag_cuts import cut_tag
 
-_TAG: Final = b',"subagentRunId":"'
-_SPACED_TAG: Final = b', "subagentRunId": "'
 METADATA: Final = b'"metadata"'
 _MAX_LEFT: Final = 32 * 1024  # bytes of tokens that are left out and not digested yet, see `Beginnings`
 _EACH: Final = 64  # as many more for each mark: all are looked at then
@@ -104,51 +103,30 @@ class SharedTexts:
 
     def passes(self, token: Event, id: str) -> bool:
         """Whether a token that both have need not be taken at all; otherwise it is for `agent_sent` and `client_got`."""
-        tokens = self._shared.get(id)
-        if tokens is None or self._last is not None or id in self._waiting:
-            return False
-        raw = token.raw
-        if raw.find(METADATA) >= 0:
-            return False
-        self._leave_out(raw, tokens)
-        return True
+        return token.raw.find(METADATA) < 0 and self.takes(id, token.raw)
 
     def loses_its_tag(self, sent: Event, token: Event, id: str) -> bool:
         """As `passes`, of a token that the client gets without its tag, as far as a look at the bytes tells."""
+        return sent.raw.find(METADATA) < 0 and token.raw == untagged(sent) and self.takes(id, sent.raw)
+
+    def takes(self, id: str, token: bytes) -> bool:
+        """As `passes` and `loses_its_tag`, of the bytes of a token that is like one before: see `Observer.taker`."""
         tokens = self._shared.get(id)
         if tokens is None or self._last is not None or id in self._waiting:
             return False
-        raw = sent.raw
-        if raw.find(METADATA) >= 0 or token.raw != untagged(sent):
-            return False
-        self._leave_out(raw, tokens)
+        self._leave_out(token, tokens)
         return True
 
-    def takes(self, id: str, chunk: bytes) -> bool:
-        """As `passes` and `loses_its_tag`, of a frame that is a token like one before: see `Observer.taker`."""
-        tokens = self._shared.get(id)
-        if tokens is None or self._last is not None or id in self._waiting:
-            return False
-        self._leave_out(chunk[6:-2], tokens)
-        return True
-
-    def takes_alone(self, id: str, chunk: bytes) -> bool:
-        """As `kept_alone`, of a frame that is a token like one before."""
+    def takes_alone(self, id: str, token: bytes) -> bool:
+        """As `kept_alone`, of the bytes of a token that is like one before."""
         tokens = self._alone.get(id)
         if tokens is not None:
-            self._leave_unread(chunk[6:-2], tokens)
+            self._leave_unread(token, tokens)
         return tokens is not None
 
     def kept_alone(self, token: Event, id: str) -> bool:
         """Whether a token of the agent's is kept as it came; otherwise it is for `agent_sent`."""
-        tokens = self._alone.get(id)
-        if tokens is None:
-            return False
-        raw = token.raw
-        if raw.find(METADATA) >= 0:
-            return False
-        self._leave_unread(raw, tokens)
-        return True
+        return id in self._alone and token.raw.find(METADATA) < 0 and self.takes_alone(id, token.raw)
 
     def settle(self) -> None:
         """Forget which texts are shared: something else is about to change the conversations."""
@@ -282,32 +260,10 @@ class SharedTexts:
         return str(both[0].marker)
 
 
-class Cut(NamedTuple):
-    """The ends of two texts behind what is left out of both."""
-
-    canonical: str
-    base: str
-    mark: str
-    """What stands for the rest; empty where nothing is left out."""
-
-
-def cut(canonical: str, base: str) -> Cut | None:
-    """What stands in two texts behind their marks. `None`: they cannot be compared."""
-    ours, theirs = canonical.rpartition(START), base.rpartition(START)
-    if not (ours[1] or theirs[1]):
-        return Cut(canonical, base, "")
-    (our_mark, _, our_tail), (their_mark, _, their_tail) = ours[2].partition(END), theirs[2].partition(END)
-    comparable = ours[1] and theirs[1] and our_mark == their_mark
-    return Cut(our_tail, their_tail, f"{START}{our_mark}{END}") if comparable else None
-
-
 def untagged(token: Event) -> bytes | None:
     """A token without its tag, as far as a look at the bytes tells where that is."""
-    tag, raw = token.head.subagentRunId, token.raw
-    before, found, after = raw.partition(_TAG)
-    if not found:
-        before, found, after = raw.partition(_SPACED_TAG)
-    return before + after[len(tag.encode()) + 1 :] if found and tag.__class__ is str else None
+    tag = token.head.subagentRunId
+    return cut_tag(token.raw, tag) if tag.__class__ is str else None
 
 
 def _size(token: Event) -> int:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw
 from agui_middleware.protocol import json_scan
 from agui_middleware.protocol.event_types import EVENT_KINDS
 from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent, decode
-from agui_middleware.protocol.message_tags import TaggedMessage, cut_tags
+from agui_middleware.protocol.tag_cuts import TaggedMessage, cut_message_tags, cut_tag
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -151,12 +151,10 @@ class Event(JsonObject):
         if raw is not None and len(raw) < _LARGE and tag.isascii():
             # Nearly every event of a subagent loses its tag, and nothing else: a cut costs no decoding of the rest. One at
             # a nested tag leaves the event's own in sight; one through an escape leaves an odd number of quotes, no JSON.
-            before, found, after = raw.partition(b',"subagentRunId":"')
-            if not found:
-                before, found, after = raw.partition(b', "subagentRunId": "')
-            if found:
+            cut = cut_tag(raw, tag)
+            if cut is not None:
                 try:
-                    shorter = Event.parse(before + after[len(tag) + 1 :], self.fields)
+                    shorter = Event.parse(cut, self.fields)
                 except MalformedEvent:
                     shorter = self
                 if shorter.head.subagentRunId is UNSET:
@@ -175,7 +173,7 @@ class Event(JsonObject):
             return None
         if all(message.subagentRunId is UNSET for message in self._tagged):
             return self
-        shorter = cut_tags(raw, self._tagged)
+        shorter = cut_message_tags(raw, self._tagged)
         if shorter is None:
             return None
         untagged = _new(Event)

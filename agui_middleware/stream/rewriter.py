@@ -7,14 +7,12 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
-from agui_middleware.protocol.event_types import EventType
 from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.frames import frames_of, on_one_line
 from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
 from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
 
-_TYPES = frozenset(EventType)
-_TYPE_NAMES = frozenset(type.encode() for type in EventType)
 _RUN_BOUNDS = frozenset({"RUN_STARTED", "RUN_ERROR"})
 
 
@@ -156,7 +154,7 @@ class Rewriter:
         self._out = []
         if len(out) == 1 and isinstance(event := out[0], Event) and event.fields is None:
             return b"data: %b\n\n" % event.raw
-        return b"".join(_frames(out))
+        return b"".join(frames_of(out))
 
     def decide(self) -> list[Item]:
         """Treat the stream as AG-UI, and return the items decoded so far."""
@@ -204,7 +202,7 @@ class Rewriter:
             self._comment(encode_comment() if bare else encode(None, fields))
             self._skip(data or b"")
             return None
-        line = _on_one_line(data)
+        line = on_one_line(data)
         if not self._rewrites:
             self._out.append(encode(line, fields))
             return None
@@ -266,36 +264,3 @@ class Rewriter:
             self._take(self.decide())
             return passed + self.written()
         return passed
-
-
-def _on_one_line(data: bytes) -> bytes:
-    """An event on one line. In JSON a line end is white space; inside a string it is a fault, which clients reject."""
-    if 10 not in data:
-        return data
-    try:
-        Event.parse(data)
-    except MalformedEvent:
-        return data
-    return data.replace(b"\n", b" ")
-
-
-def _frames(out: list[bytes | Event]) -> list[bytes]:
-    """The frames of one flush. If one frame became several events, the last of them takes its `id` and `retry`: only then
-    has the client received all of it.
-    """
-    frames: list[bytes] = []
-    taken: set[int] = set()
-    for event in reversed(out):
-        if isinstance(event, bytes):
-            frames.append(event)
-            continue
-        fields: Fields | None = event.fields
-        if fields is None:
-            frames.append(encode(event.raw))
-            continue
-        first = id(fields) in taken
-        taken.add(id(fields))
-        # A name that is the event's type follows it; any other is the server's own.
-        name = event.type.encode() if fields.event in _TYPE_NAMES and event.type in _TYPES else fields.event
-        frames.append(encode(event.raw, Fields(None if first else fields.id, name, None if first else fields.retry)))
-    return frames[::-1]

@@ -41,9 +41,9 @@ class Observer(Protocol):
         ...
 
     def taker(self, token: Event, written: bytes) -> Taker | None:
-        """Return what takes each chunk that is a token like this one, but for its delta, in place of the other methods.
+        """Return what takes the bytes of each token like this one, but for its delta, in place of the other methods.
 
-        It returns whether it has taken the chunk. `written` is what left for the token, a frame or nothing, and the same
+        It returns whether it has taken the token. `written` is what left for the token, a frame or nothing, and the same
         leaves for these. `None`: each is for the other methods.
         """
         ...
@@ -82,7 +82,7 @@ class WitnessedRepeated(Repeated):
     def rewrite(self, chunk: bytes) -> bytes | None:
         """See `Repeated.rewrite`; also `None` for a chunk that the observer does not take like that."""
         written = super().rewrite(chunk)
-        return None if written is None or not self._takers[self.start](chunk) else written
+        return None if written is None or not self._takers[self.start](chunk[6:-2]) else written
 
     def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
         """See `Repeated.learn`."""

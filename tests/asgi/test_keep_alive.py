@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware import AGUIMiddleware, Context, Event, Route, Settings
 from agui_middleware.asgi.keep_alive import COMMENT
+from agui_middleware.asgi.ticker import Ticker
 from agui_middleware.config.planning import make_plan
 from agui_middleware.config.routes import Route as ConfiguredRoute
 from agui_middleware.testing import encode_events
@@ -35,6 +36,18 @@ async def settle() -> None:
         await checkpoint()
 
 
+def times_cancelled() -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    return task.cancelling()
+
+
+def _ticker(alarm: Callable[[], None]) -> Ticker:
+    owner = getattr(alarm, "__self__", None)
+    assert isinstance(owner, Ticker)
+    return owner
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = 0.0
@@ -44,7 +57,7 @@ class Clock:
     @property
     def sleepers(self) -> list[object]:
         """Whoever waits, but for a ticker whose responses are over: its next tick is the last."""
-        return [*self._sleepers, *(alarm for alarm in self._alarms if alarm[1].__self__.responses)]  # type: ignore[attr-defined]
+        return [*self._sleepers, *(alarm for alarm in self._alarms if _ticker(alarm[1]).responses)]
 
     async def sleep(self, seconds: float) -> None:
         sleeper = self.now + seconds, anyio.Event()
@@ -268,7 +281,7 @@ async def test_a_stream_that_is_not_ag_ui_is_left_alone() -> None:
 async def test_a_reader_that_fails_at_comments_gets_none() -> None:
     async with Silence() as response:
         plan = make_plan(None)._replace(reads_comments=False)
-        response.middleware._streams.choose = lambda *_: plan  # type: ignore[method-assign]
+        response.middleware._streams.choose = lambda *_: plan  # type: ignore[method-assign]  # no SDK is needed for it
         await response.send(EVENT_STREAM, FIRST)
         await response.clock.advance(100)
         assert response.exchange.body == FIRST
@@ -381,7 +394,7 @@ async def test_asyncio_cancels_and_times_out_as_on_the_bare_app(wrapped: bool) -
         try:
             await Exchange().run(served)
         finally:
-            cancelling.append(asyncio.current_task().cancelling())  # type: ignore[union-attr]
+            cancelling.append(times_cancelled())
             assert not clock.sleepers
 
     cancelling: list[int] = []
@@ -396,7 +409,7 @@ async def test_asyncio_cancels_and_times_out_as_on_the_bare_app(wrapped: bool) -
         async with asyncio.timeout(0.01):
             await serve()
     assert cancelling == [1, 1]
-    assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
+    assert times_cancelled() == 0
 
 
 @on_every_loop

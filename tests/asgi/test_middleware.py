@@ -181,7 +181,7 @@ def test_the_options_of_one_route_are_those_of_a_route_that_do_not_choose_reques
 
 def test_a_wrong_option_names_the_field_and_what_it_allows() -> None:
     with pytest.raises(ValueError, match=r"visibility\n.*'inline' or 'hidden'"):
-        AGUIMiddleware(AGENT, visibility="hide")  # type: ignore[arg-type]
+        AGUIMiddleware(AGENT, visibility="hide")  # type: ignore[arg-type]  # that is the fault
 
 
 async def test_routes_by_path_the_first_match_wins() -> None:

@@ -7,11 +7,10 @@ import pytest
 from msgspec import Raw
 
 from agui_middleware import ClientVersion, Event
-from agui_middleware.history.beginnings import delta_in, digest_of, is_cut
+from agui_middleware.history.beginnings import Cut, cut, delta_in, digest_of, is_cut
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.merge import restore
 from agui_middleware.history.record import Item, Kept, Member
-from agui_middleware.history.texts import Cut, cut
 from agui_middleware.protocol.posted import Posted
 from tests.history.threads import posted, user
 from tests.notation import Json, stream

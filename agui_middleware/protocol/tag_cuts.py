@@ -1,4 +1,4 @@
-"""The tags on the messages of a large snapshot, read and cut off without a look into the messages.
+"""The tags of an event, and of the messages of a large snapshot, cut out of the bytes: nothing else is decoded.
 
 A snapshot of 1 MiB with one tag leaves as the bytes before the tag and the bytes behind it:
 
@@ -19,12 +19,23 @@ _NAME: Final = b'"subagentRunId"'
 
 
 class TaggedMessage(msgspec.Struct, gc=False):
-    """What a message says of its owner; `UNSET` where it says nothing."""
+    """A message of which only the tag is read; `UNSET` if it has none."""
 
     subagentRunId: Any = UNSET
 
 
-def cut_tags(raw: bytes, messages: Sequence[TaggedMessage]) -> bytes | None:
+def cut_tag(raw: bytes, tag: str) -> bytes | None:
+    """Cut off the first `subagentRunId`, which has the value `tag` if that is the event's own. `None` if there is none.
+
+    It may be one inside another member, or `tag` may be escaped in `raw`: the caller proves that the cut is right.
+    """
+    before, found, after = raw.partition(b',"subagentRunId":"')
+    if not found:
+        before, found, after = raw.partition(b', "subagentRunId": "')
+    return before + after[len(tag.encode()) + 1 :] if found else None
+
+
+def cut_message_tags(raw: bytes, messages: Sequence[TaggedMessage]) -> bytes | None:
     """Cut off the tags of these messages. `None` where the bytes do not prove which cuts are right.
 
     `raw` is JSON, has no escaped ASCII character, and no tag of its own outside the messages. So each message with a tag has
