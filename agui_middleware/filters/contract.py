@@ -44,9 +44,8 @@ class Context:
         self.reader: str | None = reader
         self.input: JsonObject | None = input
         self._on_loss = on_loss
-        self._lost: set[str] | None = (
-            None  # made for the first loss: most responses have none, and a set takes 216 bytes
-        )
+        # Made for the first loss: most responses have none, and a set takes 216 bytes.
+        self._lost: set[str] | None = None
         self._ownership: Ownership | None = None  # what `track_ownership` has learned, for `hidden`; then what that has
         self._earlier: Owned | None = None  # what subagents have opened in earlier responses of the thread
 

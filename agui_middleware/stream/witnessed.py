@@ -117,9 +117,8 @@ class WitnessedRewriter(Rewriter):
         self._edit_start = witness.edit_start
         self._agent_ended = witness.agent_ended
         self._client_ended = witness.client_ended
-        self._sent: Event | None = (
-            None  # not given to the observer yet; it comes before anything that filters make of it
-        )
+        # Not given to the observer yet; it comes before anything that filters make of it.
+        self._sent: Event | None = None
         self.run_ended: bool = False
 
     def _rewrite(self, chunk: bytes, event: Event) -> bytes:
