@@ -43,7 +43,9 @@ class Draft:
         self.placed: int = 0
         """How many calls have come back, or into their own message."""
         self.removed: set[str] = set()
-        self.call_ids: set[str] = {id for head, _ in posted.messages if head.toolCalls for id in head.calls}
+        self.call_ids: set[str] = {
+            call.id for head, _ in posted.messages if head.toolCalls for call in head.toolCalls if call.id is not None
+        }
         """The calls that are posted."""
         concerned = (message for message in self.messages.items() if message[1][0].toolCalls) if kept.calls else ()
         self.posted_calls: dict[str, tuple[str, JsonObject]] = held_calls(concerned)

@@ -75,9 +75,11 @@ def _between(order: list[str], before: dict[str, list[str]], behind: dict[str, l
     """Return the keys, each between those that go in front of it and those that go behind it."""
     after: list[str] = []
     for key in order:
-        after += before.get(key, ())
+        if key in before:
+            after += before[key]
         after.append(key)
-        after += behind.get(key, ())
+        if key in behind:
+            after += behind[key]
     return after
 
 

@@ -1,8 +1,8 @@
-"""The agent that `sockets` asks: `python -m tests.benchmarks.server CONTENDER [PROCESSES [HTTP]]` prints its port, and serves till
-it is killed.
+"""The agent that `sockets` asks: `python -m tests.benchmarks.server CONTENDER [PROCESSES [HTTP]]` prints its port, and
+serves till it is killed.
 
-uvicorn with uvloop and, as its parser of HTTP, httptools or h11; Starlette's StreamingResponse, and ag-ui-protocol's models and encoder. Every event is
-made when it is sent, carries the tag of a subagent, and tells in its delta when that was.
+uvicorn with uvloop and httptools, or h11; Starlette's StreamingResponse, and ag-ui-protocol's models and encoder. Every
+event is made when it is sent, carries the tag of a subagent, and tells in its delta when that was.
 """
 
 import asyncio
