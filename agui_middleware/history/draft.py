@@ -197,9 +197,10 @@ def _changes(members: Flat, item: Item) -> dict[str, bytes]:
 
 
 def _whole(posted: bytes, member: Member) -> bytes | None:
-    if same(posted, member.canonical) or not any(alike(posted, base) for base in member.bases):
+    if same(posted, member.canonical):
         return None
-    return member.canonical
+    is_as_given = posted in member.bases or any(alike(posted, base) for base in member.bases)
+    return member.canonical if is_as_given else None
 
 
 def _with_end(posted: bytes, member: Member) -> bytes | None:

@@ -89,7 +89,7 @@ def _deleted(draft: Draft) -> set[str]:
     for chain in (chain for chain in chains if chain.stamp not in read):
         held = chain.base or [key for key, is_held in zip(chain.keys, chain.held, strict=True) if is_held]
         last = next((place for place in reversed(range(len(held))) if held[place] in draft.messages), 0)
-        deleted |= {key for key in held[:last] if key not in draft.messages}
+        deleted |= set(held[:last]) - draft.messages.keys()
     return deleted
 
 

@@ -24,9 +24,9 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
 
     Users do not place results, so their places do not count.
     """
-    place = {key: index for index, key in enumerate(chain.base or chain.keys)}
-    known = [key for key in order if key in place]
     said = {key: index for index, key in enumerate(chain.keys)}
+    place = {key: index for index, key in enumerate(chain.base)} if chain.base else said
+    known = [key for key in order if key in place]
     as_said = sorted(known, key=said.__getitem__)
     if known == as_said:
         return order
