@@ -8,7 +8,16 @@ from msgspec import Raw
 from agui_middleware.history.beginnings import digest_of
 from agui_middleware.history.differences import digest, held_calls
 from agui_middleware.history.record import ABSENT, Item, Kept, Member, keys_of
-from agui_middleware.history.values import Flat, alike, as_bytes, flat_call, flat_message, same, text_of, with_members
+from agui_middleware.history.values import (
+    Flat,
+    alike,
+    as_bytes,
+    flat_call,
+    same,
+    text_of,
+    with_call_members,
+    with_members,
+)
 from agui_middleware.protocol.json_object import JsonObject, encode
 from agui_middleware.protocol.posted import MessageHead, Posted, as_message, head_of
 
@@ -34,7 +43,9 @@ class Draft:
         self.placed: int = 0
         """How many calls have come back, or into their own message."""
         self.removed: set[str] = set()
-        self.call_ids: set[str] = {id for head, _ in posted.messages if head.toolCalls for id in head.calls}
+        self.call_ids: set[str] = {
+            call.id for head, _ in posted.messages if head.toolCalls for call in head.toolCalls if call.id is not None
+        }
         """The calls that are posted."""
         concerned = (message for message in self.messages.items() if message[1][0].toolCalls) if kept.calls else ()
         self.posted_calls: dict[str, tuple[str, JsonObject]] = held_calls(concerned)
@@ -79,13 +90,13 @@ class Draft:
             message = self.messages.get(key)
             if message is None or key in restored or not item.members:
                 continue
-            posted = flat_message(message[1])
-            changes = _changes(posted, item)
-            if "role" in changes and posted.get("content") is None:
+            posted = JsonObject.of(bytes(message[1]))
+            changes = _changes(posted.members(), item)
+            if "role" in changes and "content" not in posted:
                 changes["content"] = b'""'  # an assistant's content alone is optional
             if changes:
                 self.members += len(changes)
-                after = with_members(JsonObject.of(bytes(message[1])), changes)
+                after = with_members(posted, changes)
                 is_as_before = _HEAD.isdisjoint(changes)
                 self.messages[key] = (message[0], Raw(after.raw)) if is_as_before else as_message(after)
 
@@ -109,10 +120,8 @@ class Draft:
     def result(self, order: list[str]) -> Posted:
         """Return the conversation in this order; the posted one if nothing has changed."""
         after = [self.messages[key] for key in order if key not in self.removed]
-        before = self.posted.messages
-        if len(after) == len(before) and all(new[1] is old[1] for new, old in zip(after, before, strict=True)):
-            return self.posted
-        return self.posted.with_messages(after)
+        restored = self.posted.with_messages(after)
+        return self.posted if restored.holds_messages_of(self.posted) else restored
 
     def _holds(self, key: str, call: str) -> bool:
         """Whether a call belongs to a message, rather than to an earlier one of its id."""
@@ -132,7 +141,7 @@ class Draft:
             return
         self.members += len(changes)
         self.placed += moves
-        after = with_members(call, changes) if changes else call
+        after = with_call_members(call, changes) if changes else call
         held = self._list(lists, place)
         index = next(index for index, (other, _) in enumerate(held) if other == id)
         if moves:
@@ -188,9 +197,10 @@ def _changes(members: Flat, item: Item) -> dict[str, bytes]:
 
 
 def _whole(posted: bytes, member: Member) -> bytes | None:
-    if same(posted, member.canonical) or not any(alike(posted, base) for base in member.bases):
+    if same(posted, member.canonical):
         return None
-    return member.canonical
+    is_as_given = posted in member.bases or any(alike(posted, base) for base in member.bases)
+    return member.canonical if is_as_given else None
 
 
 def _with_end(posted: bytes, member: Member) -> bytes | None:

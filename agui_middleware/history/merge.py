@@ -49,9 +49,10 @@ def restore(posted: Posted, kept: Kept, client: ClientVersion | Reader | None) -
         after = draft.result(order)
         if is_sdk:  # it may have posted a call in front of the message to which that goes back
             after = results_behind_calls(after)
-        if [id(raw) for _, raw in after.messages] == [id(raw) for _, raw in posted.messages]:
+        if after.holds_messages_of(posted):
             return Restored(posted)
-        back = tuple(draft.messages[key][0].id or "" for key in draft.restored if key in order)
+        there = set(order)
+        back = tuple(draft.messages[key][0].id or "" for key in draft.restored if key in there)
         thread = posted.input.get("threadId")
         return Restored(after, Restoration(thread, back, draft.members, draft.placed, len(draft.removed)))
     except MalformedEvent:

@@ -27,7 +27,7 @@ def _of_chain(draft: Draft, chain: Chain) -> Iterator[str]:
     """Yield the missing messages of a chain whose neighbours are still posted."""
     known, answered = draft.kept.known_to(chain), draft.kept.answered_beside(chain)
     posted = draft.messages.keys() - known
-    last = max((place for place, key in enumerate(chain.keys) if key in posted), default=-1)
+    last = next((place for place in reversed(range(len(chain.keys))) if chain.keys[place] in posted), -1)
     before = ""  # the last one that is posted
     is_cut = False  # a user's message behind that is not
     for place, key in enumerate(chain.keys):
@@ -88,8 +88,8 @@ def _deleted(draft: Draft) -> set[str]:
     read = {stamp for chain in chains for stamp in chain.seen}
     for chain in (chain for chain in chains if chain.stamp not in read):
         held = chain.base or [key for key, is_held in zip(chain.keys, chain.held, strict=True) if is_held]
-        last = max((place for place, key in enumerate(held) if key in draft.messages), default=0)
-        deleted |= {key for key in held[:last] if key not in draft.messages}
+        last = next((place for place in reversed(range(len(held))) if held[place] in draft.messages), 0)
+        deleted |= set(held[:last]) - draft.messages.keys()
     return deleted
 
 

@@ -24,12 +24,15 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
 
     Users do not place results, so their places do not count.
     """
-    place = {key: index for index, key in enumerate(chain.base or chain.keys)}
+    said = {key: index for index, key in enumerate(chain.keys)}
+    place = {key: index for index, key in enumerate(chain.base)} if chain.base else said
     known = [key for key in order if key in place]
+    as_said = sorted(known, key=said.__getitem__)
+    if known == as_said:
+        return order
     chosen = [key for key in known if draft.messages[key][0].role != "tool"]
     if chosen != sorted(chosen, key=place.__getitem__):
         return order
-    said = {key: index for index, key in enumerate(chain.keys)}
     behind: dict[str, list[str]] = {}
     last, end = "", known[-1:]
     for key in order:
@@ -38,8 +41,7 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
         else:
             behind.setdefault(last, []).append(key)
     tail = behind.pop(end[0], []) if end else []
-    known.sort(key=said.__getitem__)
-    return behind.get("", []) + [each for key in known for each in (key, *behind.get(key, ()))] + tail
+    return behind.get("", []) + _between(as_said, {}, behind) + tail
 
 
 def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str]) -> list[str]:
@@ -66,7 +68,19 @@ def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str
         elif key not in there:
             last = None
     behind.setdefault(end, []).extend(waiting)
-    return [each for key in order for each in (*before.get(key, ()), key, *behind.get(key, ()))]
+    return _between(order, before, behind)
+
+
+def _between(order: list[str], before: dict[str, list[str]], behind: dict[str, list[str]]) -> list[str]:
+    """Return the keys, each between those that go in front of it and those that go behind it."""
+    after: list[str] = []
+    for key in order:
+        if key in before:
+            after += before[key]
+        after.append(key)
+        if key in behind:
+            after += behind[key]
+    return after
 
 
 def _place_of_calls(draft: Draft, key: str, known: set[str]) -> str | None:

@@ -185,13 +185,18 @@ def key_of(head: MessageHead) -> str:
 
 def keys_of(heads: Iterable[MessageHead]) -> list[str]:
     """Return the keys of the messages of a conversation, all different."""
+    keys = [key_of(head) for head in heads]
+    return keys if len(set(keys)) == len(keys) else _numbered(keys)
+
+
+def _numbered(keys: list[str]) -> list[str]:
+    """Return the keys with a number behind each that stands before already."""
     seen: dict[str, int] = {}
-    keys = []
-    for head in heads:
-        key = key_of(head)
+    numbered = []
+    for key in keys:
         count = seen[key] = seen.get(key, 0) + 1
-        keys.append(key if count == 1 else f"{key}\0\0{count}")
-    return keys
+        numbered.append(key if count == 1 else f"{key}\0\0{count}")
+    return numbered
 
 
 def _encodable(entries: dict[str, T]) -> dict[str, T]:

@@ -32,20 +32,22 @@ def flat_call(call: JsonObject) -> Flat:
 
 
 def with_members(before: JsonObject, changes: dict[str, bytes]) -> JsonObject:
-    """Return a message or call with flat members changed; `ABSENT` removes one."""
-    if not any(name.startswith(_FUNCTION) for name in changes):
-        return _changed(before, changes)
-    after = _changed(before, {name: value for name, value in changes.items() if not name.startswith(_FUNCTION)})
+    """Return a message with members changed; `ABSENT` removes one."""
+    members = dict(before.members())
+    for name, value in changes.items():
+        if value == ABSENT:
+            members.pop(name, None)
+        else:
+            members[name] = Raw(value)
+    return JsonObject(members)
+
+
+def with_call_members(before: JsonObject, changes: dict[str, bytes]) -> JsonObject:
+    """Return a call with flat members changed; `ABSENT` removes one."""
+    after = with_members(before, {name: value for name, value in changes.items() if not name.startswith(_FUNCTION)})
     inner = {name.removeprefix(_FUNCTION): value for name, value in changes.items() if name.startswith(_FUNCTION)}
     function = before.get_object("function")
-    return after if function is None else after.replace(function=_changed(function, inner))
-
-
-def _changed(holder: JsonObject, changes: dict[str, bytes]) -> JsonObject:
-    put = {name: Raw(value) for name, value in changes.items() if value != ABSENT}
-    gone = [name for name, value in changes.items() if value == ABSENT]
-    after = holder.replace(**put) if put else holder
-    return after.without(*gone) if gone else after
+    return after.replace(function=with_members(function, inner)) if function is not None and inner else after
 
 
 def as_bytes(value: Any) -> bytes:

@@ -105,6 +105,12 @@ class Posted:
         after = list(messages)
         return type(self)(self.input.replace(messages=[raw for _, raw in after]), after)
 
+    def holds_messages_of(self, other: "Posted") -> bool:
+        """Whether its messages are those of another one: the very same, in the same order."""
+        return len(self.messages) == len(other.messages) and all(
+            new[1] is old[1] for new, old in zip(self.messages, other.messages, strict=True)
+        )
+
     def edit(self, edit: Edit, *, containing: bytes, keeps_heads: bool = False) -> Self:
         """Edit the messages in which a word may stand; the same object where nothing changes.
 

@@ -87,7 +87,7 @@ def in_process(rounds: int) -> dict[str, Any]:
 
 
 def over_sockets() -> dict[str, Any]:
-    report: dict[str, Any] = {"streams": uvloop.run(sockets.measure(5, 4.0)), "memory": uvloop.run(sockets.memory())}
+    report: dict[str, Any] = {"streams": uvloop.run(sockets.measure(16, 2.0)), "memory": uvloop.run(sockets.memory())}
     for streams, rows in report["streams"].items():
         show(f"{streams} at once", rows)
     show("KiB an open stream", {"resident": report["memory"]})

@@ -1,8 +1,8 @@
-"""The agent that `sockets` asks: `python -m tests.benchmarks.server CONTENDER [PROCESSES]` prints its port, and serves till
-it is killed.
+"""The agent that `sockets` asks: `python -m tests.benchmarks.server CONTENDER [PROCESSES [HTTP]]` prints its port, and
+serves till it is killed.
 
-uvicorn with uvloop and httptools, Starlette's StreamingResponse, and ag-ui-protocol's models and encoder. Every event is
-made when it is sent, carries the tag of a subagent, and tells in its delta when that was.
+uvicorn with uvloop and httptools, or h11; Starlette's StreamingResponse, and ag-ui-protocol's models and encoder. Every
+event is made when it is sent, carries the tag of a subagent, and tells in its delta when that was.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
+from typing import Literal
 
 import uvicorn
 from ag_ui.core import RunStartedEvent, TextMessageContentEvent, TextMessageStartEvent
@@ -21,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.benchmarks.contenders import CONTENDERS
 
+Http = Literal["httptools", "h11"]
 PADDING = "lorem ipsum do"  # so that a line of data is of about 100 bytes once its tag is gone
 
 
@@ -45,19 +47,17 @@ async def deltas(count: int, pause: float, linger: float) -> AsyncIterator[str]:
     await asyncio.sleep(linger)
 
 
-def main(contender: str, processes: int = 1) -> None:
+def main(contender: str, processes: str = "1", http: Http = "httptools") -> None:
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    for _ in range(processes - 1):
+    for _ in range(int(processes) - 1):
         if not os.fork():
             break
     else:
         print(listening.getsockname()[1], flush=True)
     app = CONTENDERS[contender](agent)
-    config = uvicorn.Config(
-        app, loop="uvloop", http="httptools", lifespan="off", log_level="critical", access_log=False
-    )
+    config = uvicorn.Config(app, loop="uvloop", http=http, lifespan="off", log_level="critical", access_log=False)
     uvicorn.Server(config).run(sockets=[listening])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(*sys.argv[1:])  # type: ignore[arg-type]  # uvicorn checks the name of the parser

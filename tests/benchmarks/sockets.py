@@ -2,6 +2,8 @@
 
 Each contender is a process of its own, and they take turns. The clients are one other process, this one; so two processors
 are needed, and what they wait for each other is in all numbers.
+
+`python -m tests.benchmarks.sockets [httptools|h11]`
 """
 
 import asyncio
@@ -23,6 +25,7 @@ from tests.benchmarks.timing import Spread
 
 CONTENDERS = ("bare", "floor", "passing", "inline")
 EVENTS_A_SECOND = 50  # of a paced stream: a fast model's tokens
+PACED_EVERY = 4  # turns: one of them takes seconds, an unpaced one less than a second
 _STAMP = re.compile(rb'"delta":"(\d+) ')
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
@@ -45,8 +48,8 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(contender: str, processes: int = 1) -> Iterator[Server]:
-    command = [sys.executable, "-m", "tests.benchmarks.server", contender, str(processes)]
+def serving(contender: str, processes: int = 1, http: str = "httptools") -> Iterator[Server]:
+    command = [sys.executable, "-m", "tests.benchmarks.server", contender, str(processes), http]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None  # as asked for
         try:
@@ -139,18 +142,18 @@ async def resident(contender: str, streams: int) -> float:
     return (held - before) / streams
 
 
-async def measure(rounds: int, seconds: float) -> dict[str, dict[str, dict[str, Spread]]]:
+async def measure(rounds: int, seconds: float, http: str = "httptools") -> dict[str, dict[str, dict[str, Spread]]]:
     """By number of streams and contender: ratios of events a second and processor time, and added latency in ms."""
     result: dict[str, dict[str, dict[str, Spread]]] = {}
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(serving(name)) for name in CONTENDERS}
+        servers = {name: stack.enter_context(serving(name, http=http)) for name in CONTENDERS}
         for streams in (1, 50, 500):
             loads: dict[str, list[Load]] = {name: [] for name in servers}
             paces: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
-            for turn in range(rounds + 1):
+            for turn in range(rounds + 1):  # the first warms up
                 for name, server in servers.items():
                     loads[name].append(await load(server, streams, 20_000 // streams))
-                    if turn:  # the first turn warms up
+                    if turn and turn % PACED_EVERY == 0:
                         paces[name].append(await pace(server, streams, seconds))
             result[f"{streams} streams"] = {
                 name: compared(loads[name][1:], loads["bare"][1:], paces[name], paces["bare"])
@@ -180,7 +183,12 @@ async def memory(streams: int = 500) -> dict[str, float]:
     return {"of bare": bare / 1024, "added by inline": (inline - bare) / 1024}
 
 
+def main(http: str = "httptools") -> None:
+    for streams, contenders in uvloop.run(measure(16, 1.0, http)).items():
+        for contender, ratios in contenders.items():
+            print(f"{http}, {streams:12}{contender:10}", *(f"{name} {of:.3f}" for name, of in ratios.items()), sep="  ")
+
+
 if __name__ == "__main__":
-    for streams, rows in uvloop.run(measure(3, 4.0)).items():
-        print(streams, rows)
+    main(*sys.argv[1:])
     print(uvloop.run(memory()))
