@@ -11,7 +11,7 @@ from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.config.plan import Plan, Restoration
 from agui_middleware.filters.contract import Context
-from agui_middleware.history.answers import as_command, as_resume
+from agui_middleware.history.answers import as_command, as_resume, with_announced_value
 from agui_middleware.history.capture import Capture
 from agui_middleware.history.echo import Echo
 from agui_middleware.history.known_ids import with_known_ids
@@ -61,7 +61,7 @@ class Turn:
         self._given: Posted | None = None
         self._record: Record | None = None
         self._capture: Capture | None = None
-        self._interrupts = OpenInterrupts()
+        self._interrupts = OpenInterrupts(None)
         self._context: Context | None = None
         self._rewriter: WitnessedRewriter | None = None
         self._hides = False
@@ -100,11 +100,9 @@ class Turn:
         context._earlier = owned
         limit = max(context.budget.limit, 4 * self._threads.bounds.limit)
         self._capture = Capture(given, posted, kept, plan.named_client, limit)
-        follow = self._interrupts.run_ended
+        self._interrupts = interrupts = OpenInterrupts(plan.interrupts)
         as_posted = Echo(posted, given).as_posted
-        if plan.interrupts == "outcome":
-            return Witness(self._capture, as_posted, client_ended=follow)
-        return Witness(self._capture, as_posted, agent_ended=follow)
+        return Witness(self._capture, as_posted, interrupts.agent_sent, interrupts.client_got)
 
     def follow(self, rewriter: Rewriter) -> None:
         """Keep what there is to keep of the stream that goes through `rewriter`."""
@@ -164,7 +162,9 @@ class Turn:
         """What there is to keep of the response so far; `None`: nothing."""
         kept = None if self._capture is None else self._capture.finish()
         owned = self._owned()
-        open = self._interrupts.open if self._waits() else None
+        open = self._interrupts.open
+        if not open and (self._record is None or not self._record.open):
+            open = None  # none waits, and none did
         return None if kept is None and not owned and open is None else Record(kept or Kept(), owned, open)
 
     async def _keep_and_send(self, send: Send, message: Message) -> None:
@@ -200,6 +200,8 @@ class Turn:
         """The conversation with the answer to a paused run in the agent's dialect."""
         dialect = self._decision.choice.plan.interrupts
         known = [] if self._record is None else self._record.open or []
+        posted = with_announced_value(posted, known)
+        known = [each for each in known if not each.is_announced_only]
         if dialect == "outcome":
             return as_command(posted, known)
         if dialect is None:
@@ -208,10 +210,6 @@ class Turn:
         if unaddressed:
             self._reports.unaddressed_answer(self._route.path)
         return answered
-
-    def _waits(self) -> bool:
-        """Whether an interrupt is open, or was."""
-        return bool(self._interrupts.open or (self._record is not None and self._record.open))
 
     def _owned(self) -> Owned:
         ownership = None if self._context is None else self._context._ownership

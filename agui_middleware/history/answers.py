@@ -68,6 +68,20 @@ def as_command(posted: Posted, known: Sequence[OpenInterrupt]) -> Posted:
     return posted.with_members(forwardedProps=forwarded).without_members("resume")
 
 
+def with_announced_value(posted: Posted, known: Sequence[OpenInterrupt]) -> Posted:
+    """Put the value that the agent has announced into `interruptEvent`, where the client echoes what a filter made of it."""
+    originals = {each.form: each.value for each in known if each.is_announced_only}
+    props = posted.input.get_object("forwardedProps") if originals else None
+    command = None if props is None else props.get_object("command")
+    if props is None or command is None:
+        return posted
+    original = originals.get(form_of(command.get("interruptEvent")))
+    if original is None:
+        return posted
+    command = command.replace(interruptEvent=Raw(original))
+    return posted.with_members(forwardedProps=props.replace(command=command))
+
+
 def _asked(echo: Any, known: Sequence[OpenInterrupt]) -> tuple[OpenInterrupt | None, Sequence[OpenInterrupt]]:
     """Return the interrupt that was answered, and all that are open.
 

@@ -1,32 +1,64 @@
 """The interrupts of a thread that wait for an answer, as they are kept between two requests."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
+from agui_middleware.history.announced import Announced
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.interrupt_dialects import OpenInterrupt, interrupts_of, opened
 
 
 class OpenInterrupts:
-    """Follows the runs of one response. `open`: those that wait when it ends; `None`: no run of it tells.
+    """Follows the runs of one response.
 
-    A run that finishes without asking has had its answers. One that fails leaves them open: its answer may be posted again.
+    `dialect`: the one that the plan puts interrupts into. With `outcome` the ids are those that the client is given, else
+    the agent's. A run that finishes without asking has had its answers. One that fails leaves them open: its answer may be
+    posted again.
     """
 
-    def __init__(self) -> None:
-        self.open: list[OpenInterrupt] | None = None
+    def __init__(self, dialect: Literal["custom", "outcome"] | None) -> None:
+        self._made_here = dialect == "outcome"
+        self._open: list[OpenInterrupt] | None = None
+        self._announced = Announced()
 
-    def run_ended(self, event: Event) -> None:
-        """Take an event that ends a run, with its interrupts in the outcome."""
+    @property
+    def open(self) -> list[OpenInterrupt] | None:
+        """Those that wait when the response ends; `None`: no run of it tells.
+
+        Where filters have changed what the agent announced, they have the agent's value, since the agent gets it back.
+        """
+        if self._open is None:
+            return None
+        if not self._made_here:
+            return [*self._open, *self._announced.changed()]
+        return self._announced.with_values(self._open)
+
+    def agent_sent(self, event: Event) -> None:
+        """Take a CUSTOM event, or one that ends a run, before the filters."""
+        if event.head.type == "CUSTOM":
+            self._announced.agent_sent(event)
+        elif not self._made_here:
+            self._run_ended(event)
+
+    def client_got(self, event: Event) -> None:
+        """Take a CUSTOM event, or one that ends a run, behind the filters."""
+        if event.head.type == "CUSTOM":
+            self._announced.client_got(event)
+        elif self._made_here:
+            self._run_ended(event)
+
+    def _run_ended(self, event: Event) -> None:
         if event.head.type == "RUN_FINISHED":
-            self.open = [opened(interrupt) for interrupt in interrupts_of(event) or ()]
+            self._open = [opened(interrupt) for interrupt in interrupts_of(event) or ()]
+            if self._made_here:
+                self._announced.client_got_all(self._open)
 
 
 def within(open: list[OpenInterrupt], limit: int) -> list[dict[str, Any]]:
     """Return interrupts for the store, at most `limit` bytes of JSON: values are dropped first, then the oldest."""
     stored = [_stored(each) for each in open]
     if _size(stored) > limit:
-        stored = [_stored(each._replace(value=b"")) for each in open]
+        stored = [_stored(each._replace(value=b"")) for each in open if not each.is_announced_only]
     sizes = [_size(each) + 1 for each in stored]
     first = 0
     total = sum(sizes)

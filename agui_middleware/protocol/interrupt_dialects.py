@@ -19,7 +19,8 @@ ADDRESS: Final = "aguiInterrupt"
 MAX_ADDRESSED: Final = 16
 """How many others an announcement names: each names all, which would grow with the square of their number."""
 _MAX_ADDRESS: Final = 4096  # characters of the others' names, which are repeated as often
-_MAX_VALUE: Final = 16 * 1024  # bytes
+MAX_VALUE: Final = 16 * 1024
+"""Bytes of an announcement's value; a larger one is not remembered."""
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder().decode
 
@@ -36,6 +37,11 @@ class OpenInterrupt(NamedTuple):
     """The tool call that it is about."""
     value: bytes = b""
     """The value with which the agent has announced it, as JSON; empty where the agent speaks the standard."""
+
+    @property
+    def is_announced_only(self) -> bool:
+        """It has no id in the standard: `form` is that of the value that the client was given, `value` the agent's own."""
+        return not self.id and bool(self.value)
 
 
 def interrupts_of(event: Event) -> list[JsonObject] | None:
@@ -60,7 +66,7 @@ def opened(interrupt: JsonObject) -> OpenInterrupt:
         expires_at if isinstance(expires_at, str) else None,
         form_of(raised(interrupt)),
         call if isinstance(call, str) else None,
-        announced if len(announced) <= _MAX_VALUE else b"",
+        announced if len(announced) <= MAX_VALUE else b"",
     )
 
 

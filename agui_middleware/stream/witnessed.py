@@ -15,7 +15,8 @@ from agui_middleware.stream.sse import Item
 
 _RUN_STARTS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.OPENS)
 _RUN_ENDS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.CLOSES)
-_RUN_BOUNDS: Final = _RUN_STARTS | _RUN_ENDS
+_FOLLOWED: Final = _RUN_ENDS | {"CUSTOM"}
+_NOT_REWRITTEN: Final = _RUN_STARTS | _FOLLOWED
 
 
 Taker: TypeAlias = Callable[[bytes], bool]
@@ -55,10 +56,10 @@ class Witness(NamedTuple):
     observer: Observer
     edit_start: Callable[[Event], Event]
     """Edits RUN_STARTED, behind the observer and before all filters."""
-    agent_ended: Callable[[Event], None] = lambda event: None
-    """Is given each event that ends a run, before all filters."""
-    client_ended: Callable[[Event], None] = lambda event: None
-    """Is given each event that ends a run, as it leaves."""
+    agent_sent: Callable[[Event], None] = lambda event: None
+    """Is given each CUSTOM event and each event that ends a run, before all filters. It may not raise."""
+    client_got: Callable[[Event], None] = lambda event: None
+    """Is given each CUSTOM event and each event that ends a run, as it leaves. It may not raise."""
 
 
 class Options(TypedDict):
@@ -115,15 +116,15 @@ class WitnessedRewriter(Rewriter):
         self._passed = witness.observer.passed
         self._replaced = witness.observer.replaced
         self._edit_start = witness.edit_start
-        self._agent_ended = witness.agent_ended
-        self._client_ended = witness.client_ended
+        self._follow_agent = witness.agent_sent
+        self._follow_client = witness.client_got
         # Not given to the observer yet; it comes before anything that filters make of it.
         self._sent: Event | None = None
         self.run_ended: bool = False
 
     def _rewrite(self, chunk: bytes, event: Event) -> bytes:
         type = event.head.type
-        if type in _RUN_BOUNDS:
+        if type in _NOT_REWRITTEN:
             self._take(self.decoder.feed(chunk))
             return self.written()
         self._sent = event
@@ -136,7 +137,7 @@ class WitnessedRewriter(Rewriter):
                 self._sent = None
                 self._passed(event)
                 return chunk
-            if left.fields is None and left.head.type not in _RUN_BOUNDS:
+            if left.fields is None and left.head.type not in _NOT_REWRITTEN:
                 try:
                     written = b"data: %b\n\n" % left.raw
                 except Exception:
@@ -154,8 +155,8 @@ class WitnessedRewriter(Rewriter):
         if event is None:
             return None
         self._agent_sent(event)
-        if event.head.type in _RUN_ENDS:
-            self._agent_ended(event)
+        if event.head.type in _FOLLOWED:
+            self._follow_agent(event)
         return self._edit_start(event) if event.head.type in _RUN_STARTS else event
 
     def _tell(self) -> None:
@@ -174,6 +175,6 @@ class WitnessedRewriter(Rewriter):
             self._passed(event)
         else:
             self._client_got(event)
-        if event.head.type in _RUN_ENDS:
-            self._client_ended(event)
-            self.run_ended = True
+        if event.head.type in _FOLLOWED:
+            self._follow_client(event)
+            self.run_ended = self.run_ended or event.head.type in _RUN_ENDS

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agui_middleware import AGUIMiddleware, Route, Settings
+from agui_middleware.filters.redact import redact
 from agui_middleware.testing import encode_events
 from tests.asgi.test_turn import USER, Agent, turn
 from tests.history.stores import FailingStore
@@ -252,3 +253,76 @@ async def test_a_subagents_interrupt_is_asked_on_a_route_that_hides(client: str,
     sent = await post(AGUIMiddleware(Agent(asks), visibility="hidden", **options), client)
     assert "Sure?" in json.dumps(sent)
     assert "subagentRunId" not in json.dumps(sent)
+
+
+MASKED = r"\d{4}"
+CHARGES: Json = {"type": "mastra_suspend", "toolCallId": "c", "args": {"card": "1234"}}
+CHARGED = {**CHARGES, "args": {"card": "…"}}
+
+
+def masking(agent: Agent, **options: Any) -> AGUIMiddleware:
+    return AGUIMiddleware(agent, filters=[redact(MASKED)], history="memory://", **options)
+
+
+async def test_the_agent_gets_back_what_it_has_announced_and_not_what_a_filter_made_of_it() -> None:
+    """It got the masked value, as `interruptEvent`."""
+    agent = Agent(announced(CHARGES), ENDS)
+    app = masking(agent, interrupts="outcome")
+    [interrupt] = (await post(app, "1.0.0"))[-1]["outcome"]["interrupts"]
+    assert interrupt["metadata"]["on_interrupt"] == CHARGED
+    await post(app, "1.0.0", resume=[entry(interrupt["id"], {"approved": True})])
+    assert agent.given[1]["forwardedProps"]["command"]["interruptEvent"] == CHARGES
+
+
+async def test_of_several_that_look_alike_behind_a_filter_the_agent_gets_back_the_one_that_was_answered() -> None:
+    agent = Agent(announced("Charge 1234?", "Charge 5678?"), ENDS)
+    app = masking(agent, interrupts="outcome")
+    first, second = (await post(app, "1.0.0"))[-1]["outcome"]["interrupts"]
+    assert first["message"] == second["message"] == "Charge …?"
+    await post(app, "1.0.0", resume=[entry(second["id"], "yes")])
+    assert agent.given[1]["forwardedProps"]["command"] == {"resume": "yes", "interruptEvent": "Charge 5678?"}
+
+
+@pytest.mark.parametrize("interrupts", ["auto", "custom", "outcome"])
+@pytest.mark.parametrize("client", ["0.0.36", "0.0.53", "1.0.0"])
+async def test_an_echo_of_a_masked_value_is_the_agents_own_again(client: str, interrupts: str) -> None:
+    """Agent and client speak the older dialect."""
+    if interrupts == "outcome" and client == "1.0.0":
+        return  # it is asked in the standard
+    agent = Agent(announced(CHARGES, "Which?"), ENDS, ENDS)
+    app = masking(agent, interrupts=interrupts)
+    assert values(await post(app, client)) == [CHARGED, "Which?"]
+    await post(app, client, **answer("yes", interruptEvent=CHARGED))
+    assert agent.given[1]["forwardedProps"] == {"command": {"resume": "yes", "interruptEvent": CHARGES}}
+    await post(app, client, **answer("yes", interruptEvent=CHARGED))
+    assert agent.given[2]["forwardedProps"]["command"]["interruptEvent"] == CHARGED  # it is open no longer
+
+
+async def test_an_echo_of_two_values_that_look_alike_stays_as_posted() -> None:
+    """Either could be meant, and the answer may approve the wrong one."""
+    agent = Agent(announced("Charge 1234?", "Charge 5678?"), ENDS)
+    app = masking(agent)
+    await post(app, "0.0.53")
+    await post(app, "0.0.53", **answer("yes", interruptEvent="Charge …?"))
+    assert agent.given[1]["forwardedProps"]["command"]["interruptEvent"] == "Charge …?"
+
+
+async def test_an_echo_of_a_masked_value_tells_which_of_several_was_answered() -> None:
+    asks = [
+        {**ASKS, "id": id, "metadata": {"langgraph": {"raw": raw}}} for id, raw in (("i", "Pay 1234?"), ("j", "Go?"))
+    ]
+    both = events(announced("Pay 1234?", "Go?"))[:-1] + events(paused(*asks))[1:]
+    agent = Agent(encode_events(both), ENDS)
+    app = masking(agent)
+    assert values(await post(app, "0.0.53")) == ["Pay …?", "Go?"]
+    await post(app, "0.0.53", **answer("yes", interruptEvent="Pay …?"))
+    assert agent.given[1]["resume"] == [entry("i", "yes"), {"interruptId": "j", "status": "cancelled"}]
+
+
+async def test_what_the_user_answers_stays_as_the_user_has_posted_it() -> None:
+    """Also where it repeats what a filter has masked, since nothing tells whether that was meant."""
+    agent = Agent(announced(CHARGES), ENDS)
+    app = masking(agent, interrupts="outcome")
+    [interrupt] = (await post(app, "1.0.0"))[-1]["outcome"]["interrupts"]
+    await post(app, "1.0.0", resume=[entry(interrupt["id"], CHARGED["args"])])
+    assert agent.given[1]["forwardedProps"]["command"]["resume"] == CHARGED["args"]

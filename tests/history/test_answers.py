@@ -230,9 +230,9 @@ def ended(outcome: Any = None, type: str = "RUN_FINISHED") -> Event:
 
 
 def left_open(*ends: Event) -> list[OpenInterrupt] | None:
-    followed = OpenInterrupts()
+    followed = OpenInterrupts("custom")
     for end in ends:
-        followed.run_ended(end)
+        followed.agent_sent(end)
     return followed.open
 
 

@@ -197,7 +197,7 @@ def captured(plan: Plan, chunks: list[bytes], posted: Posted, limit: int = EVENT
     """What is kept of a response, of which filters and the history may each hold `limit` bytes."""
     capture = Capture(posted, posted, None, plan.named_client, limit)
     context = Context(plan.client, max_event_bytes=limit)
-    witness = Witness(capture, Echo(posted, posted).as_posted, agent_ended=OpenInterrupts().run_ended)
+    witness = Witness(capture, Echo(posted, posted).as_posted, agent_sent=OpenInterrupts("custom").agent_sent)
     rewriter = WitnessedRewriter(plan, context, limit, witness, sniff=False, verify=False, log=None)
     for chunk in chunks:
         rewriter.feed(chunk)
