@@ -217,7 +217,8 @@ def main() -> None:
         result = soak(arguments.streams, arguments.seconds, loop, arguments.seed)
         print(
             f"{loop}: {result.served} streams, {dict(sorted(result.ends.items()))}, {result.restored} restored,"
-            f" {result.kept_alive} comments, bytes after the warm-up, in the middle, at the end {result.levels}, at the most {result.peak}",
+            f" {result.kept_alive} comments, bytes after the warm-up, in the middle and at the end {result.levels},"
+            f" at the most {result.peak}",
             flush=True,
         )
 
