@@ -19,7 +19,7 @@ from tests.history.remembered import read
 from tests.history.threads import posted, user
 
 
-@per_event("CUSTOM")
+@per_event("RAW")
 def end_the_run(_: Context) -> Step:
     """One that makes an event that ends a run of another."""
     return lambda event: Event(type="RUN_FINISHED", threadId="t", runId="r")
@@ -150,7 +150,7 @@ def test_tokens_without_a_text_are_read() -> None:
 
 def test_an_event_that_a_filter_makes_the_end_of_a_run_is_one() -> None:
     followed = Followed("ended")
-    followed.feed([STARTED, frame(type="CUSTOM", name="x", value=1)])
+    followed.feed([STARTED, frame(type="RAW", event=1)])
     assert followed.rewriter.run_ended
 
 
