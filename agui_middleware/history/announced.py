@@ -68,16 +68,16 @@ class Announced:
         ]
 
     def _originals(self) -> list[_Value | None]:
-        """Return what the agent has announced of each that the client got; `None` where nothing tells.
+        """Return the value that the agent has announced for each that the client got; `None` where it is not known.
 
-        They are equal, or about the same call. Of those that are left, the first is the first, if as many are left.
+        The two are equal or name the same call. The others are paired in their order, if both sides have as many left.
         """
         if max(len(self._sent), len(self._got)) > _MOST:
             return [None] * len(self._got)
         left, found = list(self._sent), dict[int, _Value]()
-        for told in (attrgetter("form"), attrgetter("call")):
+        for key in (attrgetter("form"), attrgetter("call")):
             for place, got in enumerate(self._got):
-                same = (each for each in left if told(got) and told(each) == told(got))
+                same = (each for each in left if key(got) and key(each) == key(got))
                 if place not in found and (original := next(same, None)) is not None:
                     found[place] = original
                     left.remove(original)

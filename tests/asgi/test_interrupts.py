@@ -283,12 +283,15 @@ async def test_of_several_that_look_alike_behind_a_filter_the_agent_gets_back_th
     assert agent.given[1]["forwardedProps"]["command"] == {"resume": "yes", "interruptEvent": "Charge 5678?"}
 
 
-@pytest.mark.parametrize("interrupts", ["auto", "custom", "outcome"])
-@pytest.mark.parametrize("client", ["0.0.36", "0.0.53", "1.0.0"])
+@pytest.mark.parametrize(
+    ("client", "interrupts"),
+    [
+        *((client, interrupts) for client in ("0.0.36", "0.0.53") for interrupts in ("auto", "custom", "outcome")),
+        *(("1.0.0", interrupts) for interrupts in ("auto", "custom")),  # with `outcome` it is asked in the standard
+    ],
+)
 async def test_an_echo_of_a_masked_value_is_the_agents_own_again(client: str, interrupts: str) -> None:
     """Agent and client speak the older dialect."""
-    if interrupts == "outcome" and client == "1.0.0":
-        return  # it is asked in the standard
     agent = Agent(announced(CHARGES, "Which?"), ENDS, ENDS)
     app = masking(agent, interrupts=interrupts)
     assert values(await post(app, client)) == [CHARGED, "Which?"]

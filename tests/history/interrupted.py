@@ -94,12 +94,12 @@ def _wrongly_asked(release: str, interrupts: str, case: Case, outcome: Outcome, 
     if [each["id"] for each in customs] != [each["id"] for each in interrupts_in(case)]:
         return f"was sent {customs}"
     if order(release) >= order(SEES_CUSTOM) and json.dumps(list(outcome.asked)) != json.dumps(customs):
-        return f"its application was told {outcome.asked}"
+        return f"its application received {outcome.asked}"
     return None
 
 
 def _answer(release: str, interrupts: str, asks: list[Json], outcome: Outcome) -> Mapping[str, Any] | None:
-    """What the application answers: each interrupt in the standard, else the last one; `None` where it was told nothing."""
+    """What the application answers: each interrupt in the standard, else the last one; `None` where it received none."""
     if by_outcome(release, interrupts):
         return {"resume": [{"interruptId": each["id"], "status": "resolved", "payload": each["id"]} for each in asks]}
     if order(release) < order(SEES_CUSTOM):
@@ -115,17 +115,17 @@ def _wrongly_answered(
     assert posted is not None
     if interrupts == "outcome" and by_outcome(release, interrupts):
         posted = as_command(posted, [OpenInterrupt(each["id"]) for each in asks])
-        told = json.loads(posted.raw)["forwardedProps"]["command"]["resume"]
+        got = json.loads(posted.raw)["forwardedProps"]["command"]["resume"]
         several = {each["id"]: {"status": "resolved", "payload": each["id"]} for each in asks}
         wanted = asks[0]["id"] if len(asks) == 1 else {"__agui_resume_map__": several}
     elif interrupts == "outcome" or by_outcome(release, interrupts):
         [(name, wanted)] = answer.items()
-        told = json.loads(posted.raw)[name]
+        got = json.loads(posted.raw)[name]
     else:
         posted = as_resume(posted, [], NOW).posted
-        told = {each["interruptId"]: each.get("payload") for each in json.loads(posted.raw)["resume"]}
+        got = {each["interruptId"]: each.get("payload") for each in json.loads(posted.raw)["resume"]}
         wanted = {each["id"]: "yes" if each is asks[-1] else None for each in asks}
-    return None if told == wanted else f"the agent is answered {told}"
+    return None if got == wanted else f"the agent got the answer {got}"
 
 
 def faults(client: Client, interrupts: str, runs: Sequence[Case]) -> list[str | None]:
