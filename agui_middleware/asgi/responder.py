@@ -97,7 +97,11 @@ class Responder(ResponseWriter):
         if kind == "http.response.body":
             if self._stream is None:
                 return self._send_unread(message)
-            body, more, rewriter = message.get("body", b""), message.get("more_body", False), self._rewriter
+            rewriter = self._rewriter
+            try:  # an event has both, and the last message of most servers
+                body, more = message["body"], message["more_body"]
+            except KeyError:
+                body, more = message.get("body", b""), message.get("more_body", False)
             busy = self._lock.locked or self._writing.locked
             if rewriter is None or not more or type(body) is not bytes or busy or self._over:
                 if body == b"" and not (more or rewriter is None or busy or self._over):  # as most apps end

@@ -74,6 +74,8 @@ class Rewriter:
 
         A chunk in which nothing changes is returned as the same object.
         """
+        if not (self._rewrites or self._unsettled):
+            return self._feed_many(chunk) if self.decoder.one_frame(chunk) is None else chunk
         if self._is_first:
             return self._feed_first(chunk)
         if self._repeated.starts:
@@ -82,10 +84,7 @@ class Rewriter:
                 return written
         if self.decoder.one_frame(chunk) is None:
             self._repeated.starts.clear()
-            self._take(self.decoder.feed(chunk))
-            return self.written()
-        if not self._rewrites:
-            return chunk
+            return self._feed_many(chunk)
         # Nearly every server sends an event a chunk, framed as here. What follows is `_take` of that event, but for the
         # lists of items and frames.
         try:
@@ -166,6 +165,11 @@ class Rewriter:
     def pass_through(self) -> None:
         """Treat the stream as another protocol: all of it passes as it comes."""
         self.passthrough, self.sniffer = True, None
+
+    def _feed_many(self, chunk: bytes) -> bytes:
+        """Take any bytes: several frames, or a part of one."""
+        self._take(self.decoder.feed(chunk))
+        return self.written()
 
     def _rewrite(self, chunk: bytes, event: Event) -> bytes:
         """Take the event that a chunk consists of through the filters, and return the output."""
