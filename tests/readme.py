@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from agui_middleware.config.readers import Reader, Sdk
-from agui_middleware.config.sdks import EVERY_SDK, SDKS
+from agui_middleware.config.sdk_versions import EVERY_SDK
+from agui_middleware.config.sdks import SDKS
 from agui_middleware.downgrades import DOWNGRADES, Downgrade, SdkRow
 from agui_middleware.filters.hiding import OTHER, POLICIES, Decision, Policy
 from agui_middleware.history.upgrade import STEPS

@@ -4,64 +4,21 @@ A new version that reads as its predecessor needs no row. One that reads differe
 features that it cannot read, apart from those of the release that it reads `like`.
 """
 
-from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 from agui_middleware.config.readers import Reader, Sdk
-from agui_middleware.protocol.releases import ClientVersion
+from agui_middleware.config.sdk_versions import SNAPSHOTS, handing_on, sdk, since
 
-# Each of these is fatal or lossy for several SDKs, and costs the others nothing.
-EVERY_SDK: Final = (
-    *("empty-deltas", "empty-arguments", "null-members", "start-roles", "float-timestamps"),
-    *("posted-gaps", "posted-pieces", "posted-order"),
-)
-# Rows that only a conversation needs: an SDK that hands events on as they come is spared them.
-_NO_CONVERSATION: Final = ("reopened-calls", "reopened-texts", "call-parents")
-_SNAPSHOTS: Final = ("snapshot",)
 _ONE_AT_A_TIME: Final = ("several-runs", "interleaving")
 _STRING_MESSAGES: Final = ("five-roles", "user-parts")
 
 
-def _since(
-    version: str,
-    *rows: str,
-    like: str,
-    proof: Literal["measured", "source"] = "source",
-    spared: tuple[str, ...] = (),
-    limits: str = "",
-    comments: bool = True,
-    ignores: tuple[str, ...] = (),
-    as_assistant: tuple[str, ...] = (),
-    refused: str = "",
-) -> Reader:
-    parse = ClientVersion.parse
-    return Reader(
-        name=version,
-        since=parse(version),
-        release=parse(like),
-        rows=(*EVERY_SDK, *rows),
-        proof=proof,
-        spared=spared,
-        limits=limits,
-        comments=comments,
-        ignores=frozenset(ignores),
-        as_assistant=frozenset(as_assistant),
-        refused=refused,
-    )
-
-
-def _handing_on(version: str, *rows: str, like: str, limits: str = "") -> Reader:
-    """An SDK that hands events on as they come: the conversation is the application's."""
-    rows = (*rows, "other-parents")
-    return _since(version, *rows, like=like, limits=limits, spared=_NO_CONVERSATION, ignores=_SNAPSHOTS)
-
-
 def _kotlin(version: str, *rows: str, like: str, limits: str = "") -> Reader:
-    return _since(version, *rows, "posted-tool-names", like=like, limits=limits, ignores=_SNAPSHOTS)
+    return since(version, *rows, "posted-tool-names", like=like, limits=limits, ignores=SNAPSHOTS)
 
 
 def _tanstack(version: str, *rows: str) -> Reader:
-    return _since(
+    return since(
         version,
         *rows,
         "other-parents",
@@ -72,26 +29,21 @@ def _tanstack(version: str, *rows: str) -> Reader:
     )
 
 
-def _sdk(title: str, *names: str, versions: tuple[Reader, ...], user_agent: str = "") -> Sdk:
-    named = tuple(replace(reader, name=f"{names[0]}@{reader.since}") for reader in versions)
-    return Sdk(title=title, names=names, readers=named, user_agent=user_agent)
-
-
 _DOTNET: Final = ("interleaving", "no-steps", "no-raw-or-custom", "no-snapshots")
 _RUST: Final = ("interleaving", "no-snapshots")
 _TANSTACK_STEPS: Final = ("no-steps", *_ONE_AT_A_TIME, "call-messages")
 _LONG_IDS: Final = "rejects ids of threads and runs that are longer than 100 characters"
 
 SDKS: Final[tuple[Sdk, ...]] = (
-    _sdk(
+    sdk(
         "Dart",
         "ag_ui",
         versions=(
-            _handing_on("0.1.0", "no-input-echo", "posted-names", like="0.0.40", limits=_LONG_IDS),
-            _handing_on("0.2.0", like="0.0.53", limits=_LONG_IDS),
+            handing_on("0.1.0", "no-input-echo", "posted-names", like="0.0.40", limits=_LONG_IDS),
+            handing_on("0.2.0", like="0.0.53", limits=_LONG_IDS),
         ),
     ),
-    _sdk(
+    sdk(
         "Kotlin",
         "kotlin-client",
         "kotlin-core",
@@ -112,39 +64,39 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _kotlin("0.4.1", "five-roles", "media-parts", "other-parents", like="0.0.58"),
         ),
     ),
-    _sdk(
+    sdk(
         "Go",
         "github.com/ag-ui-protocol/ag-ui/sdks/community/go",
         "ag-ui-go",
         # Pseudo-versions, which begin with the time of the commit: v0.0.0-20260226120000-abcdef123456.
         versions=(
-            _handing_on("0.0.0-20251010-0", "activities", like="0.0.44"),
-            _handing_on("0.0.0-20251120-0", like="0.0.44"),
-            _handing_on("0.0.0-20260226-0", like="0.0.53"),
-            _handing_on("0.0.0-20260514-0", like="0.0.58"),
+            handing_on("0.0.0-20251010-0", "activities", like="0.0.44"),
+            handing_on("0.0.0-20251120-0", like="0.0.44"),
+            handing_on("0.0.0-20260226-0", like="0.0.53"),
+            handing_on("0.0.0-20260514-0", like="0.0.58"),
         ),
     ),
-    _sdk(
+    sdk(
         "Java",
         "java-client",
         "com.ag-ui.community:java-client",
         "com.ag-ui:client",
         versions=(
-            _handing_on("0.0.1", "declared-members", like="0.0.40"),
-            _handing_on("0.1.0", *_STRING_MESSAGES, "no-input-echo", "null-states", "posted-resume", like="0.0.58"),
+            handing_on("0.0.1", "declared-members", like="0.0.40"),
+            handing_on("0.1.0", *_STRING_MESSAGES, "no-input-echo", "null-states", "posted-resume", like="0.0.58"),
         ),
     ),
-    _sdk(
+    sdk(
         "Rust (ag-ui)",
         "ag-ui",
         "ag-ui-rust",
-        versions=(_since("0.1.0", "several-runs", "other-parents", like="0.0.58"),),
+        versions=(since("0.1.0", "several-runs", "other-parents", like="0.0.58"),),
     ),
-    _sdk(
+    sdk(
         "Rust (ag-ui-client)",
         "ag-ui-client",
         versions=(
-            _since(
+            since(
                 "0.1.0",
                 *_RUST,
                 like="0.0.40",
@@ -154,11 +106,11 @@ SDKS: Final[tuple[Sdk, ...]] = (
             ),
         ),
     ),
-    _sdk(
+    sdk(
         "Rust (ag-ui-client, where all ids are UUIDs)",
         "ag-ui-client-uuids",
         versions=(
-            _since(
+            since(
                 "0.1.0",
                 *_RUST,
                 like="0.0.40",
@@ -167,67 +119,67 @@ SDKS: Final[tuple[Sdk, ...]] = (
             ),
         ),
     ),
-    _sdk(
+    sdk(
         ".NET (Microsoft.Agents.AI.AGUI)",
         "Microsoft.Agents.AI.AGUI",
         versions=(
-            _since("1.0.0-preview.251105", *_DOTNET, "thinking-events", "no-tool-calls", "no-state", like="0.0.40"),
-            _since("1.0.0-preview.251107", *_DOTNET, "thinking-events", "no-state", like="0.0.40"),
-            _since("1.0.0-preview.251110", *_DOTNET, "thinking-events", like="0.0.40"),
-            _since("1.5.0-0", *_DOTNET, "activities", "other-parents", like="0.0.58"),
+            since("1.0.0-preview.251105", *_DOTNET, "thinking-events", "no-tool-calls", "no-state", like="0.0.40"),
+            since("1.0.0-preview.251107", *_DOTNET, "thinking-events", "no-state", like="0.0.40"),
+            since("1.0.0-preview.251110", *_DOTNET, "thinking-events", like="0.0.40"),
+            since("1.5.0-0", *_DOTNET, "activities", "other-parents", like="0.0.58"),
         ),
     ),
-    _sdk(
+    sdk(
         ".NET (AGUI.Client)",
         "AGUI.Client",
         versions=(
-            _since(
+            since(
                 "0.0.3",
                 "other-parents",
                 "posted-text-parts",
                 like="0.0.58",
-                ignores=_SNAPSHOTS,
+                ignores=SNAPSHOTS,
                 limits="throws at RUN_ERROR",
             ),
-            _since("0.0.4", "other-parents", "posted-text-parts", like="0.0.58", ignores=_SNAPSHOTS),
+            since("0.0.4", "other-parents", "posted-text-parts", like="0.0.58", ignores=SNAPSHOTS),
         ),
     ),
-    _sdk(
+    sdk(
         "C++",
         "ag-ui-cpp",
         "AG-UI-CPP-SDK",
-        versions=(_since("1.0.0", *_STRING_MESSAGES, "empty-patches", "null-states", like="0.0.44"),),
+        versions=(since("1.0.0", *_STRING_MESSAGES, "empty-patches", "null-states", like="0.0.44"),),
         user_agent="AG-UI-CPP-SDK",
     ),
-    _sdk(
+    sdk(
         "Swift",
         "ag-ui-swift",
         "AGUISwift",
-        versions=(_since("1.0.0", like="0.0.44"),),
+        versions=(since("1.0.0", like="0.0.44"),),
         user_agent="AGUISwift",
     ),
-    _sdk(
+    sdk(
         "Python (AGUIChatClient)",
         "agent-framework-ag-ui",
         "AGUIChatClient",
         versions=(
-            _since(
+            since(
                 "1.0.0",
                 "parallel-calls",
                 "posted-names",
                 like="0.0.58",
                 proof="measured",
                 limits="ignores reasoning, state, activities and snapshots",
-                ignores=_SNAPSHOTS,
+                ignores=SNAPSHOTS,
                 as_assistant=("user", "system", "developer"),
             ),
         ),
     ),
-    _sdk(
+    sdk(
         "TanStack",
         "@tanstack/ai-client",
         versions=(
-            _since(
+            since(
                 "0.0.1",
                 *_TANSTACK_STEPS,
                 "other-parents",
@@ -246,11 +198,11 @@ SDKS: Final[tuple[Sdk, ...]] = (
             _tanstack("0.30.0", "activity-messages", "posted-data"),
         ),
     ),
-    _sdk(
+    sdk(
         "ragas",
         "ragas",
         versions=(
-            _since(
+            since(
                 "0.4.2",
                 *_STRING_MESSAGES,
                 "reopened-calls",
