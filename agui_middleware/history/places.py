@@ -1,5 +1,7 @@
 """The order of a restored conversation."""
 
+from itertools import takewhile
+
 from agui_middleware.history.draft import Draft
 from agui_middleware.history.record import Chain
 
@@ -45,19 +47,20 @@ def _as_said(draft: Draft, order: list[str], chain: Chain) -> list[str]:
 
 
 def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str]) -> list[str]:
-    """Insert the missing messages of a chain behind their predecessors.
+    """Insert the missing messages of a chain behind their predecessors, those that begin the conversation in front of all.
 
     Where the predecessor is no longer posted, they go in front of their successor: AGUIChatClient gives the user's messages
     new ids. A message whose calls are posted in an unknown one goes behind that one.
     """
     there = set(order)
     known = set(chain.keys)
+    front = list(takewhile(lambda key: key in missing and _place_of_calls(draft, key, known) is None, chain.keys))
     behind: dict[str, list[str]] = {}
     before: dict[str, list[str]] = {}
     waiting: list[str] = []
     last = None  # what the next missing message stands behind, while that is known
     end = order[-1]
-    for key in chain.keys:
+    for key in chain.keys[len(front) :]:
         place = key if key in there else _place_of_calls(draft, key, known) if key in missing else None
         if place is not None:
             last = end = place
@@ -68,7 +71,7 @@ def _with_missing(draft: Draft, order: list[str], chain: Chain, missing: set[str
         elif key not in there:
             last = None
     behind.setdefault(end, []).extend(waiting)
-    return _between(order, before, behind)
+    return front + _between(order, before, behind)
 
 
 def _between(order: list[str], before: dict[str, list[str]], behind: dict[str, list[str]]) -> list[str]:

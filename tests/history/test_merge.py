@@ -204,6 +204,15 @@ def test_an_inserted_message_stays_in_front_of_what_it_stood_in_front_of() -> No
     assert ids(thread.given())[:2] == ["y", "u1"]
 
 
+def test_what_begins_the_conversation_comes_back_in_front_of_an_inserted_message() -> None:
+    """drawn:35: the agent's snapshot has taken out the question."""
+    thread = Thread("0.0.44")
+    thread.run("RS r; SNAP r1:reasoning a1; RF r")
+    assert ids(thread.held) == ["a1"]
+    thread.held.insert(0, user("x"))
+    assert ids(thread.ask()) == ["r1", "x", "a1", "u2"]
+
+
 def test_a_result_of_the_applications_own_stays_and_no_other_comes_back() -> None:
     thread = Thread("0.0.28")
     thread.run("RS r; KS c m; KE c; KR c t; RF r")

@@ -239,5 +239,5 @@ def test_what_was_restored_is_restored_to_itself() -> None:
     thread.run([*stream("RS r; GS r5; GE r5; KS c7"), snapshot, *stream("KR c7 t8; KE c7; RF r")])
     thread.ask()
     once = thread.restored().posted
-    assert ids([json.loads(bytes(raw)) for _, raw in once.messages]) == ["c7", "t8", "r5", "u2"]
+    assert ids([json.loads(bytes(raw)) for _, raw in once.messages]) == ["r5", "c7", "t8", "u2"]
     assert restore(once, thread.kept, thread.client).posted is once
