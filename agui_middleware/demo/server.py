@@ -1,6 +1,6 @@
 """The demo's server: the page, the traces that it shows, and the agent itself for real clients."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.agent_events import AgentEvent, agent_endpoint, to_agui
 from agui_middleware.agent_events.response import frames
+from agui_middleware.agent_events.run_emitter import AGUIEvent
 from agui_middleware.asgi.middleware import AGUIMiddleware
 from agui_middleware.checking.recorded import Unreadable, as_stream
 from agui_middleware.config.named_clients import parse_client
 from agui_middleware.config.routes import Route
 from agui_middleware.config.sdks import SDKS
 from agui_middleware.config.settings import Settings
+from agui_middleware.demo.paused_run import paused_run
 from agui_middleware.demo.recorded_trace import trace_recording
-from agui_middleware.demo.sample_agent import Sample
+from agui_middleware.demo.sample_agent import PACE, Sample
 from agui_middleware.demo.trace import Record, trace
 from agui_middleware.filters import SubagentVisibility
 from agui_middleware.protocol.releases import RELEASES
@@ -41,6 +43,8 @@ MAX_BYTES = 5 * 1024 * 1024
 
 Agent: TypeAlias = Callable[[], AsyncIterable[AgentEvent]]
 """Starts a run."""
+Sources: TypeAlias = Mapping[str, Callable[[], AsyncGenerator[AGUIEvent, None]]]
+"""What the page can trace beside recordings, by name."""
 
 # The page loads nothing from other servers, and text of a stream is never executed.
 _HEADERS = {
@@ -60,6 +64,10 @@ def make_app(agent: Agent | None = None) -> Starlette:
     """
     run = agent or Sample().run
     endpoint = agent_endpoint(lambda _: run())
+    sources: Sources = {
+        "sample": lambda: to_agui(run(), thread_id="demo", run_id="run"),
+        "paused": lambda: paused_run(PACE),
+    }
     routes = [
         Route(path="/agent"),
         Route(path="/public", visibility="hidden"),
@@ -70,7 +78,7 @@ def make_app(agent: Agent | None = None) -> Starlette:
         routes=[
             *(Endpoint(path, endpoint, methods=["POST"]) for path in ("/agent", "/public", "/unprotected")),
             Endpoint("/options", _options),
-            Endpoint("/trace", partial(_trace, run), methods=["POST"]),
+            Endpoint("/trace", partial(_trace, sources), methods=["POST"]),
             Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
         ],
         middleware=[
@@ -86,17 +94,19 @@ async def _options(_: Request) -> Response:
     return JSONResponse({"clients": CLIENTS, "visibilities": VISIBILITIES, "maxBytes": MAX_BYTES})
 
 
-async def _trace(run: Agent, request: Request) -> Response:
-    """Stream the records of a trace as Server-Sent Events: of the posted recording, or else of the agent."""
+async def _trace(sources: Sources, request: Request) -> Response:
+    """Stream the records of a trace as Server-Sent Events: of the posted recording, or else of a source."""
     client, visibility = request.query_params.get("client", "current"), request.query_params.get("visibility", "auto")
-    if client not in CLIENTS or visibility not in VISIBILITIES:
-        allowed = f"client is one of {', '.join(CLIENTS)}; visibility is one of {', '.join(VISIBILITIES)}"
+    source = request.query_params.get("source", "sample")
+    if client not in CLIENTS or visibility not in VISIBILITIES or source not in sources:
+        choices = {"client": CLIENTS, "visibility": VISIBILITIES, "source": sources}
+        allowed = "; ".join(f"{name} is one of {', '.join(names)}" for name, names in choices.items())
         return JSONResponse({"error": allowed}, status_code=422)
     reader = None if client == "current" else parse_client(client)
     try:
         recording = await _body(request)
         if recording is None:
-            return Traced(trace(_sample(run), reader, visibility))
+            return Traced(trace(_written(sources[source]()), reader, visibility))
         stream = await to_thread.run_sync(as_stream, recording)
     except Unreadable as error:
         return JSONResponse({"error": str(error)}, status_code=422)
@@ -104,7 +114,7 @@ async def _trace(run: Agent, request: Request) -> Response:
 
 
 async def _body(request: Request) -> bytes | None:
-    """The posted recording; `None` for JSON, which asks for the agent. Raises `Unreadable` if it exceeds `MAX_BYTES`."""
+    """The posted recording; `None` for JSON, which asks for a source. Raises `Unreadable` if it exceeds `MAX_BYTES`."""
     if request.headers.get("content-type", "").startswith("application/json"):
         return None
     body = bytearray()
@@ -117,8 +127,8 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-async def _sample(run: Agent) -> AsyncGenerator[bytes, None]:
-    async with aclosing(frames(to_agui(run(), thread_id="demo", run_id="run"))) as chunks:
+async def _written(events: AsyncGenerator[AGUIEvent, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(frames(events)) as chunks:
         async for chunk in chunks:
             yield chunk
 

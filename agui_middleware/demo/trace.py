@@ -15,7 +15,6 @@ from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream import sse
 from agui_middleware.stream.async_rewriter import AsyncRewriter
-from agui_middleware.stream.witnessed import Witness
 
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
 
@@ -57,7 +56,7 @@ class Tracer:
         plan = make_plan(client, visibility)
         self._journal = Journal(plan)
         self._second_turn = SecondTurn(plan) if plan.takes_away else None
-        witness = None if self._second_turn is None else Witness(self._second_turn, lambda event: event)
+        witness = None if self._second_turn is None else self._second_turn.witness()
         self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT, witness=witness)
         self._unprotected = Unprotected(client.release if isinstance(client, Reader) else client)
         self._decoder = sse.Decoder(LIMIT)

@@ -178,6 +178,25 @@ def test_the_next_turn_shows_what_the_agent_gets_back(page: Page) -> None:
     expect(given).to_be_hidden()
 
 
+@pytest.mark.parametrize(("release", "translated"), [("0.0.53", 1), ("0.0.58", 0)])
+def test_an_answer_to_an_interrupt_is_shown_on_both_sides(page: Page, release: str, translated: int) -> None:
+    choose(page, release)
+    page.get_by_label("Agent that asks").check()
+    run(page)
+    expect(page.locator("#wrapped")).to_contain_text("The run waits for an answer")
+    expect(page.locator("#rows ins").filter(has_text="on_interrupt")).to_have_count(translated)
+    posted, given = page.locator("#posted-answer code"), page.locator("#given-answer code, #given-answer mark")
+    expect(posted).to_contain_text("interruptEvent" if translated else "interruptId")
+    expect(given).to_contain_text(
+        '{"resume":[{"interruptId":"deposit","status":"resolved","payload":{"approved":true}}]'
+    )
+    expect(page.locator("#given-answer mark")).to_have_count(translated)
+    page.get_by_label("Sample agent").check()
+    run(page)
+    expect(page.locator("#given")).to_be_visible()
+    expect(given).to_be_hidden()
+
+
 def test_what_is_held_back_says_until_when(page: Page) -> None:
     choose(page, "0.0.36")
     run(page)
@@ -407,7 +426,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     assert all(stop["outline"] >= 2 for stop in stops)
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_label("Recording")).to_be_checked()
+    expect(page.get_by_label("Agent that asks")).to_be_checked()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Shift+Tab")

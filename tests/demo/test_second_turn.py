@@ -17,7 +17,8 @@ from tests.readers.test_tanstack import converse, given
 def turn(events: bytes, client: str, visibility: str = "auto") -> dict[str, Any]:
     [turn] = [record["turn"] for record in traced(events, client, visibility) if "turn" in record]
     return {name: [json.loads(text) for text in turn[name]] for name in ("posted", "given")} | {
-        "restored": turn["restored"]
+        "restored": turn["restored"],
+        "answer": turn["answer"] and {side: json.loads(text) for side, text in turn["answer"].items()},
     }
 
 
@@ -82,3 +83,44 @@ def texts(messages: list[dict[str, Any]]) -> dict[str, str]:
     """What the assistant says, by id."""
     said = [message for message in messages if message["role"] == "assistant" and message.get("content")]
     return {message["id"]: message["content"] for message in said}
+
+
+def paused(*, announced: Any = None, asks: bool = True) -> bytes:
+    """A run that ends with an interrupt, `announced` in the older dialect too where that is given."""
+    started, finished = ({"type": type, "threadId": "t", "runId": "r"} for type in ("RUN_STARTED", "RUN_FINISHED"))
+    custom = [{"type": "CUSTOM", "name": name, "value": announced} for name in ("progress", "on_interrupt")]
+    outcome = {"outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "approval"}]}} if asks else {}
+    return encode_events([started, *(custom if announced else ()), finished | outcome])
+
+
+RESUMED = [{"interruptId": "i", "status": "resolved", "payload": {"approved": True}}]
+
+
+@pytest.mark.parametrize("release", ["0.0.34", "0.0.53"])
+@pytest.mark.parametrize("announced", [None, '"Go on?"'])
+def test_an_older_client_is_asked_and_answers_in_its_own_dialect(release: str, announced: str | None) -> None:
+    told = turn(paused(announced=announced), release)
+    command = told["answer"]["posted"]["forwardedProps"]["command"]
+    assert command["resume"] == {"approved": True}
+    assert command["interruptEvent"] == announced or command["interruptEvent"]["id"] == "i"
+    assert told["answer"]["given"]["resume"] == RESUMED
+    assert [message["id"] for message in told["posted"]] == ["user-1"]  # and types nothing
+
+
+def test_a_client_that_reads_outcomes_answers_in_the_standard() -> None:
+    told = turn(paused(announced="Go on?"), "0.0.54")
+    assert told["answer"] == {"posted": {"resume": RESUMED}, "given": {"resume": RESUMED}}
+
+
+def test_an_agent_of_the_older_dialect_gets_the_answer_as_it_is_posted() -> None:
+    answer = turn(paused(announced="Go on?", asks=False), "0.0.58")["answer"]
+    assert answer["given"] == answer["posted"]
+    assert answer["posted"]["forwardedProps"]["command"]["interruptEvent"] == "Go on?"
+
+
+@pytest.mark.parametrize("events", [paused(asks=False), paused() + paused(asks=False), paused(announced="Go on?")])
+def test_nothing_is_answered_where_nobody_was_asked(events: bytes) -> None:
+    release = "0.0.58" if b"Go on?" not in events else "0.0.30"  # which hands CUSTOM events to nobody
+    told = turn(events, release)
+    assert told["answer"] is None
+    assert told["posted"][-1]["id"] == "user-2"

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 
 import agui_middleware.demo
 from agui_middleware.agent_events import AgentEvent, Done, RunOutcome, TextDelta, TurnStart
+from agui_middleware.demo import server
 from agui_middleware.demo.sample_agent import Sample
 from agui_middleware.demo.server import MAX_BYTES, READERS, make_app
 from agui_middleware.protocol.releases import RELEASES
@@ -68,6 +69,17 @@ async def test_the_sample_is_traced() -> None:
     assert "losses" in end
 
 
+async def test_a_run_that_asks_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "PACE", 0)
+    read = records(await trace(query=b"client=0.0.53&source=paused"))
+    written = [json.loads(output) for record in read for output in record.get("outputs", ())]
+    [asked] = [event for event in written if event["type"] == "CUSTOM"]
+    [turn] = [record["turn"] for record in read if "turn" in record]
+    assert asked["value"]["message"] == "Pay the deposit?"
+    assert json.loads(turn["answer"]["posted"])["forwardedProps"]["command"]["interruptEvent"] == asked["value"]
+    assert json.loads(turn["answer"]["given"])["resume"][0]["interruptId"] == "deposit"
+
+
 async def test_a_trace_logs_no_warning_about_an_unnamed_stream(caplog: pytest.LogCaptureFixture) -> None:
     await trace(encode_events([{"type": "RAW", "event": 1}]))
     assert caplog.records == []
@@ -88,6 +100,7 @@ async def test_a_recording_is_traced() -> None:
         (b"", b"client=0.0.58", "is empty"),
         (None, b"client=0.0.1", "client is one of current, 1.0.0, 0.0.59"),
         (None, b"visibility=no", "visibility is one of auto, attributed, inline, hidden"),
+        (None, b"source=no", "source is one of sample, paused"),
     ],
 )
 async def test_what_cannot_be_traced_is_said(recording: bytes | None, query: bytes, said: str) -> None:

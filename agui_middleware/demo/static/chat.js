@@ -32,6 +32,7 @@ export class Conversation {
     else if (type === "ACTIVITY_SNAPSHOT") this.#set("activity", event.messageId, event.activityType, agent, JSON.stringify(event.content));
     else if (type === "MESSAGES_SNAPSHOT") this.#snapshot(event.messages);
     else if (type === "RUN_STARTED" && !this.#ignored.has("input-echo")) this.#echo(event.input?.messages);
+    else if (type === "CUSTOM" && event.name === "on_interrupt") this.#paused();
     else if (type === "RUN_FINISHED" && !this.#ignored.has("interrupts")) this.#outcome(event);
     else if (type === "RUN_ERROR") this.#add("error", "run", "The run failed", undefined, event.message);
   }
@@ -77,8 +78,12 @@ export class Conversation {
   }
 
   #outcome({ outcome }) {
-    if (outcome?.type === "interrupt") this.#add("note", "outcome", "The run waits for an answer");
+    if (outcome?.type === "interrupt") this.#paused();
     if (outcome?.type === "cancelled") this.#add("note", "outcome", "The run was cancelled");
+  }
+
+  #paused() {
+    this.#add("note", "outcome", "The run waits for an answer");
   }
 
   #echo(messages) {

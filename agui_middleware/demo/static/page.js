@@ -136,10 +136,16 @@ function name(client) {
   return client === "current" ? "A current client" : client;
 }
 
-function showTurn({ posted, given, restored }) {
-  const item = (message, marked) => element("li", {}, element(marked ? "mark" : "code", {}, message));
+function showTurn({ posted, given, restored, answer }) {
+  const text = (json, marked) => element(marked ? "mark" : "code", {}, json);
+  const item = (message, marked) => element("li", {}, text(message, marked));
   $("posted").replaceChildren(...posted.map((message) => item(message, false)));
   $("given").replaceChildren(...given.map((message, place) => item(message, restored.includes(place))));
+  for (const id of ["answering", "posted-answer", "given-answer"]) $(id).hidden = answer === null;
+  if (answer !== null) {
+    $("posted-answer").replaceChildren(element("h4", {}, "Its answer"), text(answer.posted, false));
+    $("given-answer").replaceChildren(element("h4", {}, "The answer"), text(answer.given, answer.given !== answer.posted));
+  }
   $("turn").hidden = false;
 }
 
@@ -181,7 +187,7 @@ function chosen() {
 }
 
 function recordingGiven() {
-  if (chosen().get("source") === "sample") return null;
+  if (chosen().get("source") !== "recording") return null;
   const given = dropped ?? new Blob([$("text").value]);
   if (given.size > maxBytes) throw new Error(`The recording is larger than ${maxBytes / 2 ** 20} MiB. \`agui-middleware rewrite\` takes any size.`);
   return given;
@@ -191,6 +197,7 @@ async function run() {
   running?.abort.abort();
   fail("");
   const query = new URLSearchParams({ client: chosen().get("client"), visibility: chosen().get("visibility") });
+  if (chosen().get("source") === "paused") query.set("source", "paused");
   const current = (running = new Run());
   $("stop").disabled = false;
   progress(null);
