@@ -9,14 +9,14 @@ from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import types_that
+from agui_middleware.protocol.interrupt_dialects import ON_INTERRUPT
 from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
 
 _RUN_STARTS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.OPENS)
 _RUN_ENDS: Final = types_that(lambda kind: kind.about is RUN and kind.action is Action.CLOSES)
-_FOLLOWED: Final = _RUN_ENDS | {"CUSTOM"}
-_NOT_REWRITTEN: Final = _RUN_STARTS | _FOLLOWED
+_ANNOUNCES: Final = ON_INTERRUPT.encode()
 
 
 Taker: TypeAlias = Callable[[bytes], bool]
@@ -57,9 +57,9 @@ class Witness(NamedTuple):
     edit_start: Callable[[Event], Event]
     """Edits RUN_STARTED, behind the observer and before all filters."""
     agent_sent: Callable[[Event], None] = lambda event: None
-    """Is given each CUSTOM event and each event that ends a run, before all filters. It may not raise."""
+    """Is given each event that ends a run or may announce an interrupt, before all filters. It may not raise."""
     client_got: Callable[[Event], None] = lambda event: None
-    """Is given each CUSTOM event and each event that ends a run, as it leaves. It may not raise."""
+    """Is given each event that ends a run or may announce an interrupt, as it leaves. It may not raise."""
 
 
 class Options(TypedDict):
@@ -123,8 +123,7 @@ class WitnessedRewriter(Rewriter):
         self.run_ended: bool = False
 
     def _rewrite(self, chunk: bytes, event: Event) -> bytes:
-        type = event.head.type
-        if type in _NOT_REWRITTEN:
+        if _takes_the_long_way(event):
             self._take(self.decoder.feed(chunk))
             return self.written()
         self._sent = event
@@ -137,15 +136,16 @@ class WitnessedRewriter(Rewriter):
                 self._sent = None
                 self._passed(event)
                 return chunk
-            if left.fields is None and left.head.type not in _NOT_REWRITTEN:
+            if left.fields is None:
                 try:
                     written = b"data: %b\n\n" % left.raw
                 except Exception:
                     pass  # a filter put in a value that is not JSON: `leave` meets it again, and handles it
                 else:
-                    self._sent = None
-                    self._replaced(event, left)
-                    return written
+                    if not _takes_the_long_way(left):
+                        self._sent = None
+                        self._replaced(event, left)
+                        return written
         self.chain.leave(left)
         return self.written()
 
@@ -155,7 +155,7 @@ class WitnessedRewriter(Rewriter):
         if event is None:
             return None
         self._agent_sent(event)
-        if event.head.type in _FOLLOWED:
+        if _is_followed(event):
             self._follow_agent(event)
         return self._edit_start(event) if event.head.type in _RUN_STARTS else event
 
@@ -175,6 +175,15 @@ class WitnessedRewriter(Rewriter):
             self._passed(event)
         else:
             self._client_got(event)
-        if event.head.type in _FOLLOWED:
+        if _is_followed(event):
             self._follow_client(event)
             self.run_ended = self.run_ended or event.head.type in _RUN_ENDS
+
+
+def _takes_the_long_way(event: Event) -> bool:
+    return event.head.type in _RUN_STARTS or _is_followed(event)
+
+
+def _is_followed(event: Event) -> bool:
+    type = event.head.type
+    return type in _RUN_ENDS or (type == "CUSTOM" and event.may_contain(_ANNOUNCES))
