@@ -24,7 +24,7 @@ from agui_middleware.history.without_subagents import history_without_subagents
 from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.posted import Posted
-from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.framing import Framing
 from agui_middleware.stream.witnessed import Witness, WitnessedRewriter
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Turn:
         as_posted = Echo(posted, given).as_posted
         return Witness(self._capture, as_posted, interrupts.agent_sent, interrupts.client_got)
 
-    def follow(self, rewriter: Rewriter) -> None:
+    def follow(self, rewriter: Framing) -> None:
         """Keep what there is to keep of the stream that goes through `rewriter`."""
         self._rewriter = rewriter if isinstance(rewriter, WitnessedRewriter) else None
 
