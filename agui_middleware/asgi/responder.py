@@ -10,7 +10,7 @@ from agui_middleware.asgi import headers
 from agui_middleware.asgi.answer import answer_of
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.disconnected import Disconnected, stems_from_us, turn_away
-from agui_middleware.asgi.keep_alive import is_on_asyncio
+from agui_middleware.asgi.keep_alive import InGroup, is_on_asyncio
 from agui_middleware.asgi.response_writer import ResponseWriter
 from agui_middleware.asgi.streams import Streams
 from agui_middleware.protocol.errors import WIRE_FAULTS
@@ -45,8 +45,8 @@ class Responder(ResponseWriter):
 
     async def _run_in_group(self, app: ASGIApp, scope: Scope) -> None:
         """On trio, whose task group has to be there before there is a stream."""
-        self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
-        await self._keep_alive.run_in_group(lambda: self._run(app, scope))
+        self._keep_alive = group = InGroup(self._streams.timers, self._streams.silence(self._decision.choice.route))
+        await group.run(lambda: self._run(app, scope))
 
     async def _run(self, app: ASGIApp, scope: Scope) -> None:
         try:
@@ -177,10 +177,12 @@ class Responder(ResponseWriter):
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = stream = self._streams.make(self._decision, self._turn, plan, self._write, not labelled)
         self._started = True  # before the filters start, which may await
-        if plan.reads_comments and not self._returned:
-            if self._keep_alive is self._streams.never:
-                self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
-            self._keep_alive.start(self._ping)
+        seconds = self._streams.silence(self._decision.choice.route)
+        if seconds and plan.reads_comments and not self._returned:
+            if isinstance(self._keep_alive, InGroup):
+                self._keep_alive.start(self._ping)
+            else:
+                self._keep_alive = self._streams.timers.keep_alive(seconds, self._ping)
         if isinstance(stream, AsyncRewriter):
             await stream.start()
         else:

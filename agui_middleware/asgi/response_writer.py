@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from starlette.types import Message, Send
 
@@ -12,6 +12,8 @@ from agui_middleware.asgi.lock import Lock
 from agui_middleware.asgi.streams import Streams
 from agui_middleware.stream.async_rewriter import AsyncRewriter
 from agui_middleware.stream.framing import Framing
+
+_FREE: Final = Lock()  # nobody takes this one
 
 Stream: TypeAlias = Framing | AsyncRewriter
 """What rewrites a response. It writes by itself where a filter may await."""
@@ -30,9 +32,9 @@ class ResponseWriter:
         self._send = send
         self._stream: Stream | None = None  # None: the response passes as it is
         self._lock = Lock()
-        # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
-        # for as long as it likes, and comments are to go out meanwhile.
-        self._writing = Lock()
+        # Held while a comment is written, and while anything is on the slow path, for which it is made. A filter that awaits
+        # holds the other one for as long as it likes, and comments are to go out meanwhile.
+        self._writing: Lock = _FREE
         self._keep_alive: KeepAlive = streams.never  # until there is a stream
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
@@ -53,7 +55,7 @@ class ResponseWriter:
         finally:
             self._lock.release()
             if self._left and self._stream is not None:
-                await _close(self._stream)
+                await self._unwind(self._stream)
 
     async def _feed(self, body: Any, more: bool, stream: Stream) -> None:
         if body != b"":  # most apps end with an empty body
@@ -109,14 +111,19 @@ class ResponseWriter:
             if not self._lock.take():
                 await self._lock.wait()  # cancelled here, the one at work unwinds them
             try:
-                await _close(stream)
+                if isinstance(stream, AsyncRewriter):
+                    await stream.close()
+                else:
+                    stream.close()
             finally:
                 self._lock.release()
         except BaseException:
             stream.take_failure()
             raise
         finally:
-            if (comment := self._keep_alive.end()) is not None:
+            # It leads back here, and so does its context.
+            keep_alive, self._keep_alive = self._keep_alive, self._streams.never
+            if (comment := keep_alive.end()) is not None:
                 await asyncio.wait([comment])
 
     async def _write_any(self, data: bytes) -> None:
@@ -131,6 +138,8 @@ class ResponseWriter:
         await self._send_alone({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_alone(self, message: Message) -> None:
+        if self._writing is _FREE:
+            self._writing = Lock()
         if not self._writing.take():
             await self._writing.wait()
         try:
@@ -147,10 +156,3 @@ class ResponseWriter:
         if stream is not None and stream.settled and not self._writing.locked:
             await self._write(COMMENT)
         return True
-
-
-async def _close(stream: Stream) -> None:
-    if isinstance(stream, AsyncRewriter):
-        await stream.close()
-    else:
-        stream.close()

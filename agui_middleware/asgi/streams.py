@@ -37,8 +37,8 @@ class Streams:
         has_history: bool,
     ) -> None:
         self.reports: Reports = reports
-        self.timers: Timers = Timers()
-        self.never: KeepAlive = KeepAlive(0, self.timers, reports.ping_failed)
+        self.timers: Timers = Timers(reports.ping_failed)
+        self.never: KeepAlive = KeepAlive()
         """For a response that is not a stream, or not yet: it never writes."""
         self._limit = settings.max_event_bytes
         self._debug = settings.debug
@@ -53,10 +53,9 @@ class Streams:
         """The names of the request headers that decide for a route."""
         return self._headers if route.client is None else ()
 
-    def keep_alive(self, route: "Route") -> KeepAlive:
-        """What keeps a response of a route alive."""
-        seconds = self._keep_alive if route.keep_alive is None else route.keep_alive
-        return KeepAlive(seconds, self.timers, self.reports.ping_failed)
+    def silence(self, route: "Route") -> float:
+        """After how many seconds of it a response of a route gets a comment; 0 for never."""
+        return self._keep_alive if route.keep_alive is None else route.keep_alive
 
     def choose(self, decision: Decision) -> Plan:
         """The plan of a response that starts as an event stream: what names the client may have come with the body."""
