@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
-from agui_middleware.asgi.headers import names_of
 from agui_middleware.asgi.reports import Reports
 from agui_middleware.config import advertised
 from agui_middleware.config.named_clients import counts_as
@@ -32,7 +31,6 @@ class Clients:
         self._default = settings.default_client
         self._names = tuple(settings.headers)
         self._fields = frozenset(name.lower().encode("latin-1", "replace") for name in settings.headers)
-        self._telling = frozenset({*self._fields, b"user-agent"})
         self._configured = [
             (counts_as(route.client), True) if isinstance(route.client, _NAMED) else None for route in routes
         ]
@@ -54,17 +52,21 @@ class Clients:
         return default, isinstance(default, ClientVersion) and default >= FIRST_WITH_PROTOCOL_VERSION
 
     def _named(self, scope: Scope) -> Client:
-        fields, query = scope.get("headers", ()), scope.get("query_string", b"")
-        names = names_of(fields)
-        if not query and names.isdisjoint(self._telling):
-            return None
-        if query or not names.isdisjoint(self._fields):
-            for values in advertised.advertised(fields, query, self._names):
+        named, agents = [], []
+        for field in scope.get("headers", ()):
+            name = field[0].lower()
+            if name in self._fields:
+                named.append(field)
+            if name == b"user-agent":
+                agents.append(field)
+        query = scope.get("query_string", b"")
+        if named or query:
+            for values in advertised.advertised(named, query, self._names):
                 version = advertised.parse_advertised(values)
                 if version is not None:
                     return version
                 self._reports.unknown_release(values)
-        return advertised.user_agent(fields) if b"user-agent" in names else None
+        return advertised.user_agent(agents) if agents else None
 
     def _identified(self, answer: object) -> Client:
         if answer is None or isinstance(answer, _NAMED):

@@ -9,7 +9,6 @@ from agui_middleware.asgi.posted_input import PostedInput
 from agui_middleware.asgi.request import Body, without_encodings
 from agui_middleware.config.advertised import from_body
 from agui_middleware.config.plan import Choice, Plan
-from agui_middleware.config.readers import Reader
 from agui_middleware.protocol.releases import ClientVersion, nearest_release
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Decision:
     """The route, the reader and the plan of one request, until its response starts.
 
-    `of_route` has the plans of the route that decides. `client` is the reader by the request's head; unless that is
+    `of_route` has the plans of the route that decides. `plan` is that of the reader by the request's head; unless it is
     `certain`, the body may name a newer one. `choice` is what the app sees of it, `inner` the scope that the app is called
     with, `posted` its body, where a filter is to read that. `unnamed`: the head does not name the reader and nobody has
     configured one; the body may still name a protocol version, as releases from 1.0.0 on do.
@@ -28,9 +27,7 @@ class Decision:
 
     __slots__ = ("_body", "_plans", "_root", "choice", "inner", "of_route", "posted", "scope", "unnamed")
 
-    def __init__(
-        self, plans: "Plans", of_route: "RoutePlans", client: ClientVersion | Reader | None, certain: bool, scope: Scope
-    ) -> None:
+    def __init__(self, plans: "Plans", of_route: "RoutePlans", plan: Plan, certain: bool, scope: Scope) -> None:
         self._plans = plans
         self._body: Body | None = None
         self._root: str = scope.get("root_path") or ""
@@ -38,7 +35,6 @@ class Decision:
         self.of_route: RoutePlans = of_route
         self.unnamed: bool = False
         self.posted: PostedInput | None = None
-        plan = of_route.plan(client)
         self.choice: Choice = Choice(of_route.route, plan, None if certain else self._plan)
         asks = (plan.rewrites or not certain) and self._is_for_events()
         self.inner: Scope = without_encodings(scope) if asks else scope

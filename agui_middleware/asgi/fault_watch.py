@@ -1,6 +1,6 @@
 """Notices that a server writes what no client reads, and that no filter of the route repairs it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_middleware.asgi.headers import content_coding, is_event_stream, normalised
 from agui_middleware.filters.composition import Composition
-from agui_middleware.filters.contract import Context, Filter, Loss
+from agui_middleware.filters.contract import Context, Loss
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import Chain
 from agui_middleware.stream.sse import Decoder, Frame
@@ -43,7 +43,7 @@ class FaultWatch:
         self._report = report
         self._max_event_bytes = max_event_bytes
         self._responses: dict[RoutePlans, int] = {}
-        self._repairs: dict[RoutePlans, Sequence[Filter]] = {}
+        self._repairs: dict[RoutePlans, Composition] = {}
 
     def watch(self, app: ASGIApp, of_route: "RoutePlans") -> ASGIApp:
         """`app`, whose next response is examined if it is its turn. `of_route` has the filters of the route."""
@@ -54,9 +54,9 @@ class FaultWatch:
             # Imported with the first response: no route may be AG-UI's, and there are many repairs.
             from agui_middleware.filters.producer_faults import missing_repairs
 
-            self._repairs[of_route] = missing_repairs(of_route.filters)
+            self._repairs[of_route] = Composition(missing_repairs(of_route.filters))
         repairs, path = self._repairs[of_route], of_route.route.path
-        if not repairs:
+        if not repairs.filters:
             return app
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,10 +72,10 @@ class FaultWatch:
 class _Examination:
     """The copy of one response. It takes no more than `max_event_bytes` in all, so that its memory is bounded."""
 
-    def __init__(self, repairs: Sequence[Filter], on_loss: Callable[[Loss], None], max_event_bytes: int) -> None:
+    def __init__(self, repairs: Composition, on_loss: Callable[[Loss], None], max_event_bytes: int) -> None:
         self._decoder = Decoder(max_event_bytes)
         context = Context(on_loss=on_loss, max_event_bytes=max_event_bytes)
-        self._chain = Chain(Composition(repairs), context, lambda event: None)
+        self._chain = Chain(repairs, context, lambda event: None)
         self._left = max_event_bytes
         self._reads = False
         self._bodies = 0

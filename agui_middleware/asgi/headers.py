@@ -1,7 +1,7 @@
 """The headers of a response whose body is rewritten, and of the request that asks for one."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from starlette.types import Scope
@@ -32,12 +32,6 @@ def normalised(headers: Iterable[Sequence[bytes | str]] | None) -> Headers:
         (name.lower(), value) if type(name) is type(value) is bytes else (_bytes(name).lower(), _bytes(value))
         for name, value in headers or ()
     ]
-
-
-def names_of(headers: Iterable[tuple[bytes, bytes]]) -> Set[bytes]:
-    """The names in lower case. ASGI wants them so; a server that leaves them as they came costs a loop."""
-    names = dict(headers)
-    return names.keys() if b"".join(names).islower() else {name.lower() for name in names}
 
 
 def is_event_stream(headers: Headers) -> bool:
@@ -90,9 +84,10 @@ def is_plain_json(fields: Iterable[tuple[bytes, bytes]]) -> bool:
 
 def expects_continue(fields: Iterable[tuple[bytes, bytes]]) -> bool:
     """Whether a client sends the body only once it is asked for it (RFC 9110, 10.1.1)."""
-    return b"expect" in names_of(fields) and any(
-        name.lower() == b"expect" and value.strip().lower() == b"100-continue" for name, value in fields
-    )
+    for name, value in fields:  # noqa: SIM110  # as for `is_event_stream`
+        if name.lower() == b"expect" and value.strip().lower() == b"100-continue":
+            return True
+    return False
 
 
 def with_length(scope: Scope, length: int | None) -> Scope:
@@ -105,8 +100,14 @@ def with_length(scope: Scope, length: int | None) -> Scope:
 
 def for_rewritten_body(headers: Headers, vary: tuple[str, ...], summary: str | None) -> Headers:
     """Without what described the body, with `vary` extended by the names that decided, and with a `summary` if any."""
-    kept = [(name, value) for name, value in headers if name not in _OF_THE_BODY]
-    if vary and (missing := _missing(kept, vary)):
+    kept: Headers = []
+    varies = b""
+    for field in headers:
+        if field[0] not in _OF_THE_BODY:
+            kept.append(field)
+            if field[0] == b"vary":
+                varies = b"%b,%b" % (varies, field[1])
+    if vary and (missing := _not_in(varies, vary)):
         kept.append((b"vary", missing))
     if summary is not None:
         kept.append((DOWNGRADE, summary.encode()))

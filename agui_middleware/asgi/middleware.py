@@ -109,18 +109,16 @@ class AGUIMiddleware:
         return self._reports.history_failures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        match = (self._plans.only or self._plans.routing.find(scope)) if scope["type"] == "http" else None
-        if match is None:
+        of_route = self._plans.find(scope) if scope["type"] == "http" else None
+        if of_route is None:
             await self.app(scope, receive, self._turns.closing(send) if scope["type"] == "lifespan" else send)
             return
-        of_route = self._plans.of(match)
-        client, certain = self._clients.of(match.route, scope)
-        decision = Decision(self._plans, of_route, client, certain, scope)
-        plan = decision.choice.plan
+        client, certain = self._clients.of(of_route.number, scope)
+        plan = of_route.plan(client)
+        decision = Decision(self._plans, of_route, plan, certain, scope)
         scope.setdefault("state", {})[STATE] = decision.choice  # where servers and Starlette keep the request's own
         # A route that hides may be what has answered in the end: the framework may say so.
         if certain and not self._frames and not plan.rewrites:
-            decision.freeze()
             await self.app(scope, receive, send)
             return
         if self._watches and certain and client is None and not of_route.names_client and self._is_sampled():
@@ -134,6 +132,7 @@ class AGUIMiddleware:
             posted = PostedInput(decision.inner, incoming, limit, rewrite, needs_input)
             await posted.read()
             decision.inner, incoming, decision.posted = posted.scope, posted.receive, posted if needs_input else None
+            turn = turn if turn is not None and turn.keeps else None
             send = send if turn is None else turn.sender(send)
         app = self._faults.watch(self.app, of_route) if self._warn else self.app
         if turn is not None:
@@ -141,10 +140,9 @@ class AGUIMiddleware:
         try:
             await Responder(self._streams, decision, turn, incoming, send).run(app, decision.inner)
         finally:
-            decision.freeze()
-            decision.posted = (
-                None  # it leads to the turn, and that back here: both would wait for the garbage collector
-            )
+            if not certain:
+                decision.freeze()
+            decision.posted = None  # it leads to the turn, and that back here: the garbage collector would have to come
             if turn is not None:
                 await self._turns.end(turn)
 

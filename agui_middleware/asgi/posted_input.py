@@ -95,7 +95,7 @@ class PostedInput:
     async def _rewritten(self) -> int | None:
         if self._messages[-1]["type"] != "http.request" or self._size > self._limit:
             return None
-        body = b"".join(message.get("body", b"") for message in self._messages)
+        body = b"".join([message.get("body", b"") for message in self._messages])
         self._kept = body if self._keeps else None
         rewritten = await self._rewrite(body)
         self._rewrite = as_posted  # it leads to the decision for the request, and so back here

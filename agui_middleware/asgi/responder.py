@@ -1,6 +1,5 @@
 """The responder: what becomes of one response, from its start message to its end."""
 
-import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,12 +10,12 @@ from agui_middleware.asgi import headers
 from agui_middleware.asgi.answer import answer_of
 from agui_middleware.asgi.decision import Decision
 from agui_middleware.asgi.disconnected import Disconnected, stems_from_us, turn_away
-from agui_middleware.asgi.keep_alive import is_on_asyncio
+from agui_middleware.asgi.keep_alive import InGroup, is_on_asyncio
 from agui_middleware.asgi.response_writer import ResponseWriter
 from agui_middleware.asgi.streams import Streams
 from agui_middleware.protocol.errors import WIRE_FAULTS
 from agui_middleware.stream.async_rewriter import AsyncRewriter
-from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.framing import Framing
 
 if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
@@ -37,31 +36,17 @@ class Responder(ResponseWriter):
         self._decision = decision
         self._receive = receive
         self._started = False
-        self._rewriter: Rewriter | None = None  # of the stream, where no filter may await
+        self._rewriter: Framing | None = None  # of the stream, where no filter may await
         self._returned = False  # the app has; it may have left a task behind, which may even start a stream
 
-    async def run(self, app: ASGIApp, scope: Scope) -> None:
+    def run(self, app: ASGIApp, scope: Scope) -> Awaitable[None]:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
-        try:
-            await (self._run(app, scope) if is_on_asyncio() else self._run_in_group(app, scope))
-        except BaseException:
-            if self._stream is not None:
-                self._stream.take_failure()
-            raise
-        if self._stream is not None and self._stream.failure is not None:
-            self._raise(self._stream.take_failure())
-
-    def _raise(self, failure: Exception | None) -> None:
-        try:
-            if failure is not None and not isinstance(failure, WIRE_FAULTS):
-                raise failure
-        finally:
-            del failure  # its traceback has this frame: a circle, which would keep the app's generators open
+        return self._run(app, scope) if is_on_asyncio() else self._run_in_group(app, scope)
 
     async def _run_in_group(self, app: ASGIApp, scope: Scope) -> None:
         """On trio, whose task group has to be there before there is a stream."""
-        self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
-        await self._keep_alive.run_in_group(lambda: self._run(app, scope))
+        self._keep_alive = group = InGroup(self._streams.timers, self._streams.silence(self._decision.choice.route))
+        await group.run(lambda: self._run(app, scope))
 
     async def _run(self, app: ASGIApp, scope: Scope) -> None:
         try:
@@ -69,19 +54,30 @@ class Responder(ResponseWriter):
             if not self._over:
                 with suppress(OSError):  # of the server, whose client has left; what filters held has nobody to go to
                     await self._finish()
-        except Exception as error:
+        except BaseException as error:
             if not (self._over and stems_from_us(error)):
-                with suppress(Exception):  # the app's own comes first
-                    await self._finish(complete=False)
+                if isinstance(error, Exception):
+                    with suppress(Exception):  # the app's own comes first
+                        await self._finish(complete=False)
+                self._forget_failure()
                 raise
         finally:
             self._returned = True
             if self._stream is not None:
-                try:
-                    await self._close(self._stream)
-                finally:
-                    if (comment := self._keep_alive.end()) is not None:
-                        await asyncio.wait([comment])
+                await self._unwind(self._stream)
+        if self._stream is not None and self._stream.failure is not None:
+            self._raise(self._stream.take_failure())
+
+    def _forget_failure(self) -> None:
+        if self._stream is not None:
+            self._stream.take_failure()
+
+    def _raise(self, failure: Exception | None) -> None:
+        try:
+            if failure is not None and not isinstance(failure, WIRE_FAULTS):
+                raise failure
+        finally:
+            del failure  # its traceback has this frame: a circle, which would keep the app's generators open
 
     async def receive(self) -> Message:
         """The app's `receive`: the client has left once the response is over."""
@@ -105,14 +101,14 @@ class Responder(ResponseWriter):
             busy = self._lock.locked or self._writing.locked
             if rewriter is None or not more or type(body) is not bytes or busy or self._over:
                 if body == b"" and not (more or rewriter is None or busy or self._over):  # as most apps end
-                    return self._end_at_once(rewriter, self._stream)
+                    return self._end_at_once(rewriter)
                 return self._in_turn(self._feed, body, more, self._stream)
             written = rewriter.feed(body)
             if written is body:
                 self._keep_alive.wrote = True
                 return self._send(message)
-            if rewriter.chain.ended:
-                return self._in_turn(self._write_last, written, self._stream)
+            if rewriter.outcome.ended:
+                return self._in_turn(self._write_last, written, rewriter)
             if not written:
                 return _send_nothing()
             self._keep_alive.wrote = True
@@ -123,10 +119,10 @@ class Responder(ResponseWriter):
             return self._refuse_file(message)
         return self._send(message)
 
-    def _end_at_once(self, rewriter: Rewriter, stream: AsyncRewriter) -> Awaitable[None]:
+    def _end_at_once(self, rewriter: Framing) -> Awaitable[None]:
         left = rewriter.finish()
-        if left or rewriter.failure is not None:
-            return self._in_turn(self._write_rest, left, stream)
+        if left or rewriter.outcome.failure is not None:
+            return self._in_turn(self._write_rest, left, rewriter)
         self._over = self._keep_alive.wrote = True
         return self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -181,14 +177,16 @@ class Responder(ResponseWriter):
         await self._send(message if changed == fields else {**message, "headers": changed})
         self._stream = stream = self._streams.make(self._decision, self._turn, plan, self._write, not labelled)
         self._started = True  # before the filters start, which may await
-        if plan.reads_comments and not self._returned:
-            if self._keep_alive is self._streams.never:
-                self._keep_alive = self._streams.keep_alive(self._decision.choice.route)
-            self._keep_alive.start(self._ping)
-        if stream.awaits:
+        seconds = self._streams.silence(self._decision.choice.route)
+        if seconds and plan.reads_comments and not self._returned:
+            if isinstance(self._keep_alive, InGroup):
+                self._keep_alive.start(self._ping)
+            else:
+                self._keep_alive = self._streams.timers.keep_alive(seconds, self._ping)
+        if isinstance(stream, AsyncRewriter):
             await stream.start()
         else:
-            self._rewriter = stream.rewriter
+            self._rewriter = stream
 
     def _vary(self) -> tuple[str, ...]:
         return self._streams.vary(self._decision.choice.route)

@@ -1,7 +1,8 @@
 """The way out of one response: whatever writes to its client does so here, one at a time."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from starlette.types import Message, Send
 
@@ -10,6 +11,12 @@ from agui_middleware.asgi.keep_alive import COMMENT, KeepAlive
 from agui_middleware.asgi.lock import Lock
 from agui_middleware.asgi.streams import Streams
 from agui_middleware.stream.async_rewriter import AsyncRewriter
+from agui_middleware.stream.framing import Framing
+
+_FREE: Final = Lock()  # nobody takes this one
+
+Stream: TypeAlias = Framing | AsyncRewriter
+"""What rewrites a response. It writes by itself where a filter may await."""
 
 
 class ResponseWriter:
@@ -23,11 +30,11 @@ class ResponseWriter:
     def __init__(self, streams: Streams, send: Send) -> None:
         self._streams = streams
         self._send = send
-        self._stream: AsyncRewriter | None = None  # None: the response passes as it is
+        self._stream: Stream | None = None  # None: the response passes as it is
         self._lock = Lock()
-        # Held while a comment is written, and while anything is on the slow path. A filter that awaits holds the other one
-        # for as long as it likes, and comments are to go out meanwhile.
-        self._writing = Lock()
+        # Held while a comment is written, and while anything is on the slow path, for which it is made. A filter that awaits
+        # holds the other one for as long as it likes, and comments are to go out meanwhile.
+        self._writing: Lock = _FREE
         self._keep_alive: KeepAlive = streams.never  # until there is a stream
         self._over = False  # the client has been sent the end, or cannot be sent anything
         self._gone = False  # the app knows that the client has left
@@ -48,31 +55,33 @@ class ResponseWriter:
         finally:
             self._lock.release()
             if self._left and self._stream is not None:
-                await self._stream.close()
+                await self._unwind(self._stream)
 
-    async def _feed(self, body: Any, more: bool, stream: AsyncRewriter) -> None:
+    async def _feed(self, body: Any, more: bool, stream: Stream) -> None:
         if body != b"":  # most apps end with an empty body
             # It may be anything like bytes: servers take that.
-            await stream.feed(body if type(body) is bytes else bytes(memoryview(body)))
+            chunk = body if type(body) is bytes else bytes(memoryview(body))
+            if isinstance(stream, AsyncRewriter):
+                await stream.feed(chunk)
+            else:
+                await self._write_any(stream.feed(chunk))
         if stream.ended:
             await self._end_early(more, stream)
         elif not more:
-            await stream.finish()
+            await self._finish_stream(stream)
             await self._write_rest(b"", stream)
 
-    async def _write_rest(self, left: bytes, stream: AsyncRewriter) -> None:
-        if left:
-            await self._write(left)
+    async def _write_rest(self, left: bytes, stream: Stream) -> None:
+        await self._write_any(left)
         if stream.failure is not None:
             self._streams.reports.ended(stream.failure)
         await self._end()
 
-    async def _write_last(self, written: bytes, stream: AsyncRewriter) -> None:
-        if written:
-            await self._write(written)
+    async def _write_last(self, written: bytes, stream: Stream) -> None:
+        await self._write_any(written)
         await self._end_early(True, stream)
 
-    async def _end_early(self, more: bool, stream: AsyncRewriter) -> None:
+    async def _end_early(self, more: bool, stream: Stream) -> None:
         """End the response where a filter or a fault has ended the stream, though the app may have more to send."""
         self._streams.reports.ended(stream.failure)
         await self._end()
@@ -85,22 +94,41 @@ class ResponseWriter:
             await self._lock.wait()
             try:
                 if not self._over:
-                    await self._stream.finish(complete)
+                    await self._finish_stream(self._stream, complete)
             finally:
                 self._lock.release()
 
-    async def _close(self, stream: AsyncRewriter) -> None:
+    async def _finish_stream(self, stream: Stream, complete: bool = True) -> None:
+        if isinstance(stream, AsyncRewriter):
+            await stream.finish(complete)
+        else:
+            await self._write_any(stream.finish(complete))
+
+    async def _unwind(self, stream: Stream) -> None:
         """Unwind the filters once nobody is at work in them: an app may leave a task behind that still sends."""
         self._over = self._left = True
-        if not self._lock.take():
-            await self._lock.wait()  # cancelled here, the one at work unwinds them
         try:
-            if stream.awaits:
-                await stream.close()
-            else:
-                stream.close_at_once()
+            if not self._lock.take():
+                await self._lock.wait()  # cancelled here, the one at work unwinds them
+            try:
+                if isinstance(stream, AsyncRewriter):
+                    await stream.close()
+                else:
+                    stream.close()
+            finally:
+                self._lock.release()
+        except BaseException:
+            stream.take_failure()
+            raise
         finally:
-            self._lock.release()
+            # It leads back here, and so does its context.
+            keep_alive, self._keep_alive = self._keep_alive, self._streams.never
+            if (comment := keep_alive.end()) is not None:
+                await asyncio.wait([comment])
+
+    async def _write_any(self, data: bytes) -> None:
+        if data:
+            await self._write(data)
 
     async def _write(self, data: bytes) -> None:
         await self._send_alone({"type": "http.response.body", "body": data, "more_body": True})
@@ -110,6 +138,8 @@ class ResponseWriter:
         await self._send_alone({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_alone(self, message: Message) -> None:
+        if self._writing is _FREE:
+            self._writing = Lock()
         if not self._writing.take():
             await self._writing.wait()
         try:
@@ -123,6 +153,6 @@ class ResponseWriter:
         if self._over or self._gone:
             return False
         stream = self._stream
-        if stream is not None and stream.rewriter.settled and not self._writing.locked:
+        if stream is not None and stream.settled and not self._writing.locked:
             await self._write(COMMENT)
         return True

@@ -11,7 +11,8 @@ from agui_middleware.asgi.reports import Reports
 from agui_middleware.config.plan import Choice, Plan
 from agui_middleware.filters.contract import Context, Loss
 from agui_middleware.protocol.owned import UNKNOWN
-from agui_middleware.stream.async_rewriter import AsyncRewriter, Write
+from agui_middleware.stream.async_rewriter import AsyncRewriter, Write, make_rewriter
+from agui_middleware.stream.framing import Framing
 
 if TYPE_CHECKING:
     from agui_middleware.asgi.turn import Turn
@@ -36,8 +37,8 @@ class Streams:
         has_history: bool,
     ) -> None:
         self.reports: Reports = reports
-        self.timers: Timers = Timers()
-        self.never: KeepAlive = KeepAlive(0, self.timers, reports.ping_failed)
+        self.timers: Timers = Timers(reports.ping_failed)
+        self.never: KeepAlive = KeepAlive()
         """For a response that is not a stream, or not yet: it never writes."""
         self._limit = settings.max_event_bytes
         self._debug = settings.debug
@@ -52,10 +53,9 @@ class Streams:
         """The names of the request headers that decide for a route."""
         return self._headers if route.client is None else ()
 
-    def keep_alive(self, route: "Route") -> KeepAlive:
-        """What keeps a response of a route alive."""
-        seconds = self._keep_alive if route.keep_alive is None else route.keep_alive
-        return KeepAlive(seconds, self.timers, self.reports.ping_failed)
+    def silence(self, route: "Route") -> float:
+        """After how many seconds of it a response of a route gets a comment; 0 for never."""
+        return self._keep_alive if route.keep_alive is None else route.keep_alive
 
     def choose(self, decision: Decision) -> Plan:
         """The plan of a response that starts as an event stream: what names the client may have come with the body."""
@@ -66,21 +66,27 @@ class Streams:
             self.reports.notify("on_plan", self._on_plan, decision.scope, decision.choice)
         return plan
 
-    def make(self, decision: Decision, turn: "Turn | None", plan: Plan, write: Write, sniff: bool) -> AsyncRewriter:
-        """The stream of a plan, which writes to `write` and is told to `turn`. `sniff`: it may not be AG-UI."""
-        limit, posted = self._limit, decision.posted
-        input, route = None if posted is None else posted.input, decision.choice.route
+    def make(
+        self, decision: Decision, turn: "Turn | None", plan: Plan, write: Write, sniff: bool
+    ) -> Framing | AsyncRewriter:
+        """The stream of a plan, which is told to `turn`; where its filters may await, it writes to `write`. `sniff`: it may
+        not be AG-UI.
+        """
+        limit, sniff = self._limit, sniff or decision.of_route.may_be_foreign
+        if turn is None and not plan.rewrites:
+            return Framing(plan, limit, sniff=sniff)
+        input, route = None if decision.posted is None else decision.posted.input, decision.choice.route
         context = Context(plan.client, route.path, decision.scope, self._report_loss, limit, plan.reader_name, input)
-        sniff = sniff or decision.of_route.may_be_foreign
         witness = None if turn is None else turn.witness(plan, context)
         if plan.hides and self._has_history and route.history and context._earlier is None:
             # A client may post what the app reads and the middleware does not: fail closed.
             context._earlier = UNKNOWN
         verify, log = self._debug, self.reports.stream
-        stream = AsyncRewriter(plan, context, write, limit, sniff=sniff, verify=verify, log=log, witness=witness)
+        rewriter = make_rewriter(plan, context, limit, witness, sniff=sniff, verify=verify, log=log)
         if turn is not None:
-            turn.follow(stream.rewriter)
-        return stream
+            turn.follow(rewriter)
+        awaiting = plan.composition.awaiting
+        return AsyncRewriter(rewriter, awaiting, context, write) if awaiting else rewriter
 
     def _report_loss(self, loss: Loss) -> None:
         if self._warn:

@@ -24,7 +24,7 @@ from agui_middleware.history.without_subagents import history_without_subagents
 from agui_middleware.protocol.json_object import MalformedEvent
 from agui_middleware.protocol.owned import Owned
 from agui_middleware.protocol.posted import Posted
-from agui_middleware.stream.rewriter import Rewriter
+from agui_middleware.stream.framing import Framing
 from agui_middleware.stream.witnessed import Witness, WitnessedRewriter
 
 if TYPE_CHECKING:
@@ -61,12 +61,17 @@ class Turn:
         self._given: Posted | None = None
         self._record: Record | None = None
         self._capture: Capture | None = None
-        self._interrupts = OpenInterrupts(None)
+        self._interrupts: OpenInterrupts | None = None
         self._context: Context | None = None
         self._rewriter: WitnessedRewriter | None = None
         self._hides = False
         self._kept = False
         self._written = 0  # how often
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is kept of the response. If not, the turn is over once the body has been read."""
+        return self._threads is not None
 
     async def read(self, body: bytes) -> bytes:
         """The body of the request for the agent: upgraded and restored. The very same bytes where nothing changes."""
@@ -104,7 +109,7 @@ class Turn:
         as_posted = Echo(posted, given).as_posted
         return Witness(self._capture, as_posted, interrupts.agent_sent, interrupts.client_got)
 
-    def follow(self, rewriter: Rewriter) -> None:
+    def follow(self, rewriter: Framing) -> None:
         """Keep what there is to keep of the stream that goes through `rewriter`."""
         self._rewriter = rewriter if isinstance(rewriter, WitnessedRewriter) else None
 
@@ -112,11 +117,7 @@ class Turn:
         """`send`, which keeps the conversation before the end of a run leaves: the client may post its next turn at once.
 
         Behind many runs of one response only its own end counts.
-
-        Without a store it is `send` itself: a call more for each token would be wasted.
         """
-        if self._threads is None:
-            return send
 
         def send_kept(message: Message) -> Awaitable[None]:
             rewriter = self._rewriter
@@ -155,14 +156,14 @@ class Turn:
         try:
             await self.keep()
         finally:
-            if self._threads is not None:
-                self._threads.end(self._key, self._so_far)
+            assert self._threads is not None  # it `keeps` something
+            self._threads.end(self._key, self._so_far)
 
     def _so_far(self) -> Record | None:
         """What there is to keep of the response so far; `None`: nothing."""
         kept = None if self._capture is None else self._capture.finish()
         owned = self._owned()
-        open = self._interrupts.open
+        open = None if self._interrupts is None else self._interrupts.open
         if not open and (self._record is None or not self._record.open):
             open = None  # none waits, and none did
         return None if kept is None and not owned and open is None else Record(kept or Kept(), owned, open)

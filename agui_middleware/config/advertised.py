@@ -28,8 +28,7 @@ def advertised(headers: Iterable[tuple[bytes, bytes]], query: bytes, names: Sequ
 
     A query parameter needs no CORS preflight, unlike a header.
     """
-    wanted = {name.lower() for name in names}
-    fields = {name.encode("latin-1", "replace") for name in wanted}
+    wanted, fields = _in_lower_case(tuple(names))
     values = [value.decode("latin-1") for name, value in headers if name.lower() in fields]
     if values:
         yield values
@@ -37,6 +36,13 @@ def advertised(headers: Iterable[tuple[bytes, bytes]], query: bytes, names: Sequ
         parameters = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
         if values := [value for name, value in parameters if name.lower() in wanted]:
             yield values
+
+
+@lru_cache(maxsize=16)
+def _in_lower_case(names: tuple[str, ...]) -> tuple[frozenset[str], frozenset[bytes]]:
+    """The names that one middleware looks for, as parameters and as headers."""
+    wanted = frozenset(name.lower() for name in names)
+    return wanted, frozenset(name.encode("latin-1", "replace") for name in wanted)
 
 
 def user_agent(headers: Iterable[tuple[bytes, bytes]]) -> Reader | None:
@@ -73,16 +79,15 @@ def parse_advertised(values: Sequence[str]) -> ClientVersion | Reader | None:
     Where several hops of a chain name one, each of them has to read the stream: see `combined`. What names neither counts
     as absent.
     """
-    named = (_parsed(part) for value in values for part in value.split(",", _PARTS)[:_PARTS] if len(part) <= MAX_LENGTH)
-    clients = tuple(client for client in map(_served, named) if client is not None)
-    return combined(clients) if clients else None
-
-
-def _served(named: ClientVersion | Reader | RefusedClient | None) -> ClientVersion | Reader | None:
-    if isinstance(named, RefusedClient):
-        process_log.warning(str(named), "a client is not served and counts as absent: %s", named)
-        return None
-    return named
+    clients: list[ClientVersion | Reader] = []
+    for value in values:
+        for part in value.split(",", _PARTS)[:_PARTS]:
+            named = _parsed(part) if len(part) <= MAX_LENGTH else None
+            if isinstance(named, RefusedClient):
+                process_log.warning(str(named), "a client is not served and counts as absent: %s", named)
+            elif named is not None:
+                clients.append(named)
+    return clients[0] if len(clients) == 1 else combined(tuple(clients)) if clients else None
 
 
 @lru_cache(maxsize=256)

@@ -25,6 +25,8 @@ class Plan(NamedTuple):
     composition: Composition
     hides: bool
     """The route keeps something from every client: nothing may leave that was not read."""
+    rewrites: bool = True
+    """Whether there is anything to do but the framing."""
     reads_comments: bool = True
     """It reads a stream with comments of SSE in it. If not, none reaches it, be it the app's own."""
     reader: Reader | None = None
@@ -49,11 +51,6 @@ class Plan(NamedTuple):
     def reader_name(self) -> str | None:
         """The reader's name, for logs."""
         return None if self.reader is None else self.reader.name
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether there is anything to do but the framing."""
-        return bool(self.composition.filters)
 
 
 class Restoration(NamedTuple):

@@ -51,11 +51,13 @@ def make_plan(
     asked = [interrupts_as_outcome] if dialect == "outcome" else []
     also = (*also, _INTERRUPTS) if dialect == "custom" else also
     pipeline = build_pipeline(release, visible, lowered=lowered, also=also, spared=spared)
+    composition = Composition([*before, *filters, *asked, *pipeline], foreign=len(before) + len(filters))
     return Plan(
         client=release,
         visibility=seen,
-        composition=Composition([*before, *filters, *asked, *pipeline], foreign=len(before) + len(filters)),
+        composition=composition,
         hides=hides,
+        rewrites=bool(composition.filters),
         reads_comments=reader is None or reader.comments,
         reader=reader,
         takes_away=bool(filters or visible or reader) or any(row.differences for row in downgrades_for(release)),

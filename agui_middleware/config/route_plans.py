@@ -7,6 +7,7 @@ from agui_middleware.config.plan import Plan
 from agui_middleware.config.planning import make_plan
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.routes import ELSEWHERE, EVERY_PATH, Route
+from agui_middleware.config.routing import Match
 from agui_middleware.filters.contract import Filter
 from agui_middleware.protocol.releases import ClientVersion
 
@@ -17,6 +18,7 @@ _MOST: Final = 256
 class RoutePlans:
     """A route with its plans, one for each reader.
 
+    - `number`: that of the route among all of the configuration.
     - `hides`: whether subagents are hidden: `visibility` of the route, or more.
     - `filters`: those that the route names.
     - `is_named`: whether the operator has configured the path, or the endpoint.
@@ -35,21 +37,23 @@ class RoutePlans:
         "is_named",
         "may_be_foreign",
         "names_client",
+        "number",
         "route",
     )
 
     def __init__(
-        self, route: Route, hides: bool, filters: Sequence[Filter], interrupts: str, *, reads_paths: bool
+        self, route: Route, match: Match, filters: Sequence[Filter], interrupts: str, *, reads_paths: bool
     ) -> None:
         self.route: Route = route
-        self.hides: bool = hides
+        self.number: int = match.route
+        self.hides: bool = match.hides
         self.filters: Sequence[Filter] = filters
         self.is_named: bool = route is not EVERY_PATH and route is not ELSEWHERE
-        self.is_meant: bool = hides and self.is_named and route.hides
+        self.is_meant: bool = match.hides and self.is_named and route.hides
         self.names_client: bool = route.client is not None or route.default_client is not None
         # Where a route stands for a whole app, and where an endpoint is wrapped and does not hide.
-        self.may_be_foreign: bool = not self.is_named or (not reads_paths and not hides)
-        self._visibility = "hidden" if hides else route.visibility
+        self.may_be_foreign: bool = not self.is_named or (not reads_paths and not match.hides)
+        self._visibility = "hidden" if match.hides else route.visibility
         self._interrupts = route.interrupts or interrupts
         self._plans: dict[ClientVersion | Reader | None, Plan] = {}
 

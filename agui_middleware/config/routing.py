@@ -1,17 +1,11 @@
 """Which route decides for a request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from agui_middleware.config.path_table import PathTable
 from agui_middleware.config.paths import is_deep, is_plain, normalised, own_path, readings, under_other_roots
 from agui_middleware.config.routes import ELSEWHERE, Route
-
-_REMEMBERED: Final = 1024
-_LONGEST: Final = (
-    256  # of a path that is remembered: clients choose paths, and those may be as long as a server takes them
-)
 
 
 class Match(NamedTuple):
@@ -43,17 +37,10 @@ class Routing:
         self._spelled = PathTable(named, spelled=True)
         hiding = [(index, route.path) for index, route in numbered if route.hides and route.enabled]
         self._hiding = PathTable(hiding, spelled=True)
-        self._remembered = lru_cache(_REMEMBERED)(self._find)
 
     def find(self, scope: Mapping[str, Any]) -> Match | None:
         """The route that decides for an ASGI HTTP scope; `None` where the response passes through."""
-        path, raw_path = scope["path"], scope.get("raw_path") or b""
-        find = self._remembered if len(path) + len(raw_path) <= _LONGEST else self._find
-        return find(path, raw_path, scope.get("root_path") or "", scope["method"])
-
-    def _find(self, path: str, raw_path: bytes, root_path: str, method: str) -> Match | None:
-        scope = {"path": path, "raw_path": raw_path, "root_path": root_path}
-        path = own_path(scope)
+        path, method = own_path(scope), scope["method"]
         exact = self._first(self._exact.find(path), method)
         match = self._strictly(scope, path, method, exact) if self.hides else self._loosely(scope, path, method, exact)
         return match if match is not None and self.routes[match.route].enabled else None

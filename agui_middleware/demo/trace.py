@@ -14,7 +14,7 @@ from agui_middleware.demo.without_middleware import Rejection, Unprotected
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream import sse
-from agui_middleware.stream.async_rewriter import AsyncRewriter
+from agui_middleware.stream.async_rewriter import AsyncRewriter, make_rewriter
 
 LIMIT: Final[int] = Settings.model_fields["max_event_bytes"].default
 
@@ -57,7 +57,9 @@ class Tracer:
         self._journal = Journal(plan)
         self._second_turn = SecondTurn(plan) if plan.takes_away else None
         witness = None if self._second_turn is None else self._second_turn.witness()
-        self._stream = AsyncRewriter(self._journal.plan, self._journal, self._write, LIMIT, witness=witness)
+        plan = self._journal.plan
+        rewriter = make_rewriter(plan, self._journal, LIMIT, witness)
+        self._stream = AsyncRewriter(rewriter, plan.composition.awaiting, self._journal, self._write)
         self._unprotected = Unprotected(client.release if isinstance(client, Reader) else client)
         self._decoder = sse.Decoder(LIMIT)
         self._written = sse.Decoder(LIMIT)

@@ -1,5 +1,6 @@
 """One filter at work on one response, driven synchronously."""
 
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -37,7 +38,13 @@ class Stage:
         self._closing = False
         self._deliver = deliver
         self._coroutine: Coroutine[Any, Any, None] = self._drain(transform)
-        self._resume(None)  # up to its first request for an event
+        # Up to its first request for an event. It is unwound by `close`, and the event loop need not keep a list of it.
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(None, None)
+        try:
+            self._resume(None)
+        finally:
+            sys.set_asyncgen_hooks(*hooks)
 
     def step(self, event: Event) -> Event | None:
         """Hand one event to the generator, which works on it until it asks for the next one.

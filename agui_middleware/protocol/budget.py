@@ -55,7 +55,8 @@ class Index(dict[Key, Value]):
     def __init__(self, budget: Budget, items: Mapping[Key, Value] | Iterable[tuple[Key, Value]] = ()) -> None:
         super().__init__()
         self._budget = budget
-        self.update(items)
+        if items:
+            self.update(items)
 
     def __setitem__(self, key: Key, value: Value) -> None:
         if key not in self:

@@ -79,7 +79,7 @@ class Posted:
     @property
     def is_run_input(self) -> bool:
         """Whether it is a RunAgentInput, which has the strings `threadId` and `runId`."""
-        return all(isinstance(self.input.get(name), str) for name in ("threadId", "runId"))
+        return isinstance(self.input.get("threadId"), str) and isinstance(self.input.get("runId"), str)
 
     @property
     def thread(self) -> str | None:

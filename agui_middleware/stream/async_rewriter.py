@@ -1,11 +1,12 @@
 """One stream through one plan whose filters may await: bytes in, and out through `write`."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Unpack
 
 from agui_middleware.config.plan import Plan
-from agui_middleware.filters.contract import Context
-from agui_middleware.filters.rate_limited_log import RateLimitedLog
+from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.protocol.errors import WIRE_FAULTS
+from agui_middleware.stream.framing import Framing
 from agui_middleware.stream.pumps import Pumps
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
@@ -15,35 +16,20 @@ Write = Callable[[bytes], Awaitable[None]]
 
 
 class AsyncRewriter:
-    """Runs the filters of a plan that may await in front of a `Rewriter`, and passes the output to `write`.
+    """Runs filters that may await in front of a `Rewriter`, and passes the output to `write`.
 
     Call `start`, then `feed` any number of times, `finish` if the stream has ended, and `close` in any case. They raise what
-    `write` raises, and otherwise the same as the methods of `Rewriter`, whose options they take too. The observer of
-    `witness` is given each event as it came and as it leaves.
+    `write` raises, and otherwise the same as the methods of the `rewriter`.
     """
 
     __slots__ = ("_pumps", "_write", "rewriter")
 
-    def __init__(
-        self,
-        plan: Plan,
-        context: Context,
-        write: Write,
-        max_event_bytes: int,
-        *,
-        sniff: bool = False,
-        verify: bool = False,
-        log: RateLimitedLog | None = None,
-        witness: Witness | None = None,
-    ) -> None:
-        if witness is None:
-            self.rewriter: Rewriter = Rewriter(plan, context, max_event_bytes, sniff=sniff, verify=verify, log=log)
-        else:
-            options = Options(sniff=sniff, verify=verify, log=log)
-            self.rewriter = WitnessedRewriter(plan, context, max_event_bytes, witness, **options)
+    def __init__(self, rewriter: Framing, filters: Sequence[Filter], context: Context, write: Write) -> None:
+        self.rewriter: Framing = rewriter
         self._write = write
-        filters = plan.composition.awaiting
-        self._pumps = Pumps(filters, context, self.rewriter.chain, self._flush) if filters else None
+        self._pumps = (
+            Pumps(filters, context, rewriter.chain, self._flush) if isinstance(rewriter, Rewriter) and filters else None
+        )
 
     @property
     def awaits(self) -> bool:
@@ -56,14 +42,18 @@ class AsyncRewriter:
         return self.rewriter.ended if self._pumps is None else self._pumps.ended
 
     @property
+    def settled(self) -> bool:
+        """See `Framing`."""
+        return self.rewriter.settled
+
+    @property
     def failure(self) -> Exception | None:
         """The error that ended the stream, if one did."""
         return self.rewriter.failure
 
     def take_failure(self) -> Exception | None:
-        """Return `failure`, and forget it: its traceback refers back to this stream, which would be a reference cycle."""
-        failure, self.rewriter.chain.failure = self.failure, None
-        return failure
+        """See `Framing.take_failure`."""
+        return self.rewriter.take_failure()
 
     async def start(self) -> None:
         """Run the filters up to their first event. A sniffed stream starts them when that event comes."""
@@ -102,12 +92,8 @@ class AsyncRewriter:
             if pumps is not None:
                 await pumps.close()
         finally:
-            self.close_at_once()
-
-    def close_at_once(self) -> None:
-        """`close`, where no filter may await."""
-        self._write = _write_nowhere
-        self.rewriter.close()
+            self._write = _write_nowhere
+            self.rewriter.close()
 
     async def _take(self, items: list[Item], pumps: Pumps) -> None:
         for item in items:
@@ -137,6 +123,19 @@ class AsyncRewriter:
     async def _write_any(self, data: bytes) -> None:
         if data:
             await self._write(data)
+
+
+def make_rewriter(
+    plan: Plan, context: Context, max_event_bytes: int, witness: Witness | None = None, **options: Unpack[Options]
+) -> Framing:
+    """What rewrites a stream of a plan, behind the filters that may await. The observer of `witness` is given each event as
+    it came and as it leaves.
+    """
+    if witness is not None:
+        return WitnessedRewriter(plan, context, max_event_bytes, witness, **options)
+    if plan.rewrites:
+        return Rewriter(plan, context, max_event_bytes, **options)
+    return Framing(plan, max_event_bytes, sniff=options.get("sniff", False))
 
 
 async def _write_nowhere(_: bytes) -> None:

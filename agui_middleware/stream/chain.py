@@ -11,9 +11,10 @@ from agui_middleware.filters.source import EventSource, report_failed_close
 from agui_middleware.filters.stage import Stage
 from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
+from agui_middleware.stream.outcome import Outcome
 
 
-class Chain:
+class Chain(Outcome):
     """Drives the declared filters of one response: events in by `push`, events out by `emit`.
 
     If a filter raises, `failure` is set, and its successors read RUN_ERROR and then the end, so that they can close what
@@ -33,12 +34,11 @@ class Chain:
         "_running",
         "_skipping",
         "_steps",
-        "ended",
-        "failure",
         "kept",
     )
 
     def __init__(self, composition: Composition, context: Context, emit: Callable[[Event], None]) -> None:
+        super().__init__()
         self._filters = composition.declared
         self._next = composition.next
         self._next_without_echo = composition.next_without_echo
@@ -51,8 +51,6 @@ class Chain:
         self._steps: list[Step | None] = [None] * self._count
         self._skipping: list[EventSource] = [*composition.asleep]
         self._dead = -1  # the last filter that takes no more events: what would reach it, or any before it, is dropped
-        self.ended: bool = False  # it takes no more events
-        self.failure: Exception | None = None
         self.kept: bool = False  # a generator has taken an event since somebody has set this to false
 
     def push(self, event: Event) -> None:

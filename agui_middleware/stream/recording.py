@@ -11,7 +11,7 @@ from agui_middleware.filters.contract import Context, Filter, Loss
 from agui_middleware.protocol.errors import MAX_EVENT_BYTES, WIRE_FAULTS
 from agui_middleware.protocol.json_object import JsonObject
 from agui_middleware.protocol.releases import ClientVersion
-from agui_middleware.stream.async_rewriter import AsyncRewriter
+from agui_middleware.stream.async_rewriter import AsyncRewriter, make_rewriter
 
 logger: logging.Logger = logging.getLogger("agui_middleware.loss")
 
@@ -87,7 +87,8 @@ class Recording:
         self._written: list[bytes] = []
         posted = JsonObject(input) if input is not None else None
         context = Context(plan.client, on_loss=_log_loss, reader=plan.reader_name, input=posted)
-        self._stream = AsyncRewriter(plan, context, self._write, MAX_EVENT_BYTES)
+        rewriter = make_rewriter(plan, context, MAX_EVENT_BYTES)
+        self._stream = AsyncRewriter(rewriter, plan.composition.awaiting, context, self._write)
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """What each of `chunks` becomes."""

@@ -8,25 +8,22 @@ from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import Chain
-from agui_middleware.stream.frames import frames_of, on_one_line
+from agui_middleware.stream.frames import on_one_line
+from agui_middleware.stream.framing import Framing, may_be_event, without_data
 from agui_middleware.stream.repeated import Repeated
-from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
-from agui_middleware.stream.sse import Comment, Decoder, Fields, Frame, Item, UnknownField, encode, encode_comment
+from agui_middleware.stream.sse import Comment, Fields, Frame, Item, UnknownField, encode, encode_comment
 
 _RUN_BOUNDS = frozenset({"RUN_STARTED", "RUN_ERROR"})
 
 
-class Rewriter:
-    """Decodes, filters and encodes one stream.
+class Rewriter(Framing):
+    """Decodes, filters and encodes one stream: see `Framing` for the rest.
 
-    Call `feed` any number of times, `finish` if the stream has ended, and `close` in any case. None of them raises for an
-    error of a filter or of the stream. Such an error ends the stream: all of its output, RUN_ERROR included, has been
-    returned, `ended` is true, and `failure` has the error: that of a filter, `MalformedEvent` or `EventTooLarge`.
-
-    `sniff`: the stream may not be AG-UI, see `Sniffer`. `verify`: see `Settings.debug`. `log` is shared by many streams.
-    Filters of the plan that may await come before this: `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and
-    `written` in place of `feed`.
+    `verify`: see `Settings.debug`. `log` is shared by many streams. Filters of the plan that may await come before this:
+    `AsyncRewriter` runs them, and calls `read`, `push`, `fail` and `written` in place of `feed`.
     """
+
+    __slots__ = ("_errored", "_hides", "_is_first", "_log", "_repeated", "_verify", "chain")
 
     def __init__(
         self,
@@ -38,44 +35,17 @@ class Rewriter:
         verify: bool = False,
         log: RateLimitedLog | None = None,
     ) -> None:
-        self._rewrites = plan.rewrites
+        super().__init__(plan, max_event_bytes, sniff=sniff)
         self._hides = plan.hides
-        self._comments = plan.reads_comments
         self._verify = verify
         self._log = log or RateLimitedLog(logging.getLogger("agui_middleware.stream"))
-        self.decoder: Decoder = Decoder(max_event_bytes)
-        self.chain: Chain = Chain(plan.composition, context, self._emit)
-        sniffer = StrictSniffer if plan.hides else Sniffer
-        self.sniffer: Sniffer | None = sniffer(self.decoder, max_event_bytes, plan.reads_comments) if sniff else None
-        self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
-        self._unsettled = sniff  # either of the two
-        self._is_first = plan.rewrites or sniff  # nothing was fed yet
-        self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
+        self.outcome = self.chain = Chain(plan.composition, context, self._emit)
+        self._is_first = True  # nothing was fed yet
         self._repeated = Repeated(max_event_bytes)
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
 
-    @property
-    def ended(self) -> bool:
-        """Whether the stream takes no more bytes."""
-        return self.chain.ended
-
-    @property
-    def failure(self) -> Exception | None:
-        """The error that ended the stream, if one did."""
-        return self.chain.failure
-
-    @property
-    def settled(self) -> bool:
-        """Whether the stream is known to be AG-UI, so that the output consists of whole frames."""
-        return not self._unsettled
-
     def feed(self, chunk: bytes) -> bytes:
-        """Take the next bytes, and return the output for them, without the events that filters hold back.
-
-        A chunk in which nothing changes is returned as the same object.
-        """
-        if not (self._rewrites or self._unsettled):
-            return self._feed_many(chunk) if self.decoder.one_frame(chunk) is None else chunk
+        """See `Framing.feed`."""
         if self._is_first:
             return self._feed_first(chunk)
         if self._repeated.starts:
@@ -84,7 +54,8 @@ class Rewriter:
                 return written
         if self.decoder.one_frame(chunk) is None:
             self._repeated.starts.clear()
-            return self._feed_many(chunk)
+            self._take(self.decoder.feed(chunk))
+            return self.written()
         # Nearly every server sends an event a chunk, framed as here. What follows is `_take` of that event, but for the
         # lists of items and frames.
         try:
@@ -104,29 +75,8 @@ class Rewriter:
             self._repeated.learn(chunk, event, written)
         return written
 
-    def finish(self, complete: bool = True) -> bytes:
-        """Return the rest of the output, once the stream has ended: an event without its blank line, and what filters hold.
-
-        If the stream is not `complete` (it broke off), the last event may be cut in half, and is left out.
-        """
-        passed = b""
-        if self.sniffer is not None:
-            if not complete:
-                return b""
-            passed = self.sniffer.finish()
-            if self.sniffer.verdict:
-                self._take(self.decide())
-            else:
-                self.pass_through()
-        if not self.passthrough:
-            if complete and not self.decoder.idle:
-                self._take(self.decoder.finish())
-            if not self.ended:
-                self.chain.finish()
-        return passed + self.written()
-
     def close(self) -> None:
-        """Unwind the filters."""
+        """See `Framing.close`."""
         self.chain.close()
 
     def read(self, item: Item) -> Event | None:
@@ -144,32 +94,6 @@ class Rewriter:
         else:
             raise EventTooLarge
         return None
-
-    def written(self) -> bytes:
-        """Return the output since the last call."""
-        out = self._out
-        if not out:
-            return b""
-        self._out = []
-        if len(out) == 1 and isinstance(event := out[0], Event) and event.fields is None:
-            return b"data: %b\n\n" % event.raw
-        return b"".join(frames_of(out))
-
-    def decide(self) -> list[Item]:
-        """Treat the stream as AG-UI, and return the items decoded so far."""
-        assert self.sniffer is not None  # asked by the caller
-        items, self.sniffer = self.sniffer.items, None
-        self._unsettled = False
-        return items
-
-    def pass_through(self) -> None:
-        """Treat the stream as another protocol: all of it passes as it comes."""
-        self.passthrough, self.sniffer = True, None
-
-    def _feed_many(self, chunk: bytes) -> bytes:
-        """Take any bytes: several frames, or a part of one."""
-        self._take(self.decoder.feed(chunk))
-        return self.written()
 
     def _rewrite(self, chunk: bytes, event: Event) -> bytes:
         """Take the event that a chunk consists of through the filters, and return the output."""
@@ -189,7 +113,7 @@ class Rewriter:
 
     def _take(self, items: list[Item]) -> None:
         for item in items:
-            if self.ended:
+            if self.chain.ended:
                 return
             try:
                 event = self.read(item)
@@ -200,41 +124,34 @@ class Rewriter:
                 self.chain.push(event)
 
     def _read_data(self, data: bytes | None, fields: Fields | None) -> Event | None:
-        if data is None or (data[:1] != b"{" and data.lstrip(b" \t\n")[:1] != b"{"):
-            # Not an event at all: an empty frame, `[DONE]`, an old sse-starlette ping. Fatal as data, harmless as a comment.
-            bare = data is not None or self._hides
-            self._comment(encode_comment() if bare else encode(None, fields))
+        if data is None or not may_be_event(data):
+            self._comment(without_data(data, None if self._hides else fields))
             self._skip(data or b"")
             return None
-        line = on_one_line(data)
-        if not self._rewrites:
-            self._out.append(encode(line, fields))
-            return None
         try:
-            return Event.parse(line, fields)
+            return Event.parse(on_one_line(data), fields)
         except MalformedEvent as error:
             self._log.warning("malformed", "an event could not be read: %s", error)
             if self._hides:
                 raise
             self.chain.let_go()
-            if not self.ended:
+            if not self.chain.ended:
                 self._out.append(encode(data, fields))
             return None
-
-    def _comment(self, frame: bytes) -> None:
-        """Write a frame without data, unless the client would take it for an error."""
-        if self._comments:
-            self._out.append(frame)
 
     def _skip(self, line: bytes) -> None:
         """Ignore a line that every client skips, unless it may be a piece of an event that named an owner."""
         if self._hides and b"{" in line:
             raise MalformedEvent("a torn event")
 
+    def _finish_filters(self) -> None:
+        if not self.chain.ended:
+            self.chain.finish()
+
     def _emit(self, event: Event) -> None:
         type = event.head.type
         if type == "RUN_ERROR":
-            if self._errored and self.failure is not None:
+            if self._errored and self.chain.failure is not None:
                 return
             self._errored = True
         elif type == "RUN_STARTED":
@@ -249,7 +166,7 @@ class Rewriter:
 
         Nearly every stream begins with a RUN_STARTED, for which there is a shorter way than `walk`: see `Chain.push`.
         """
-        if self._unsettled:
+        if not self.settled:
             return self._sniff(chunk)
         self._is_first = False
         if chunk.find(b"RUN_STARTED") < 0:
@@ -257,14 +174,3 @@ class Rewriter:
         self._take(self.decoder.feed(chunk))
         written = self.written()
         return chunk if written == chunk else written
-
-    def _sniff(self, chunk: bytes) -> bytes:
-        if self.sniffer is None:
-            return chunk
-        passed = self.sniffer.feed(chunk)
-        if self.sniffer.verdict is False:
-            self.pass_through()
-        elif self.sniffer.verdict:
-            self._take(self.decide())
-            return passed + self.written()
-        return passed

@@ -17,7 +17,6 @@ import msgspec
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 64 * 1024
-_NO_PIECES = bytearray()
 
 
 class Fields(msgspec.Struct, gc=False):
@@ -57,18 +56,19 @@ Item = Frame | Comment | UnknownField | TooLarge
 class Pieces:
     """A buffer for bytes that come in pieces of any size. It takes little more memory than the joined bytes."""
 
-    __slots__ = ("_blocks", "_tail", "size")
+    __slots__ = ("_blocks", "_size", "_tail")
 
     def __init__(self) -> None:
-        self._blocks: list[bytes] | None = None  # made for the first piece: most events come in one
-        self._tail: bytearray = _NO_PIECES
-        self.size: int = 0
+        self._blocks: list[bytes] = []
+        self._tail = bytearray()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
 
     def append(self, piece: bytes) -> None:
         """Append a piece."""
-        if self._blocks is None:
-            self._blocks, self._tail = [], bytearray()
-        self.size += len(piece)
+        self._size += len(piece)
         if len(piece) < _BLOCK:
             self._tail += piece
         if len(self._tail) >= _BLOCK or (self._tail and len(piece) >= _BLOCK):
@@ -77,13 +77,9 @@ class Pieces:
         if len(piece) >= _BLOCK:
             self._blocks.append(piece)
 
-    def take(self) -> bytes:
-        """Return all pieces, joined, and forget them."""
-        if self._blocks is None:
-            return b""
-        whole = b"".join([*self._blocks, self._tail])
-        self._blocks, self._tail, self.size = None, _NO_PIECES, 0
-        return whole
+    def joined(self) -> bytes:
+        """All pieces in one."""
+        return b"".join([*self._blocks, self._tail])
 
 
 class Decoder:
@@ -109,10 +105,10 @@ class Decoder:
     def __init__(self, max_event_bytes: int) -> None:
         self._limit = max_event_bytes
         self._data: bytes | None = None  # of the unfinished event, if that is one line
-        self._lines = Pieces()  # the same, if it is more
+        self._lines: Pieces | None = None  # the same, if it is more
         self._fields: Fields | None = None
         self._size = 0  # of the finished lines of the unfinished event, without their ends
-        self._unfinished = Pieces()  # of the last line
+        self._unfinished: Pieces | None = None  # of the last line; most servers send whole events
         self._after_cr = False  # an LF that comes next belongs to that CR
         self._head: bytes | None = b""  # what may yet turn out to be a BOM; None behind it
         self.idle: bool = False  # at the start of a frame, behind the first, with nothing pending
@@ -141,7 +137,7 @@ class Decoder:
         """The last event, if the stream ended without its blank line."""
         items: list[Item] = []
         if not self._closed:
-            rest = (self._head or b"") + self._unfinished.take()
+            rest = (self._head or b"") + self._behind_unfinished(b"")
             self._closed, self._head = True, None
             for line in (rest, b"") if rest else (b"",):
                 self._line(line, items)
@@ -159,15 +155,16 @@ class Decoder:
             if self._closed:
                 break
             line = ended.rstrip(b"\r\n")
-            if self._size + self._unfinished.size + len(line) > self._limit:
+            if self._size + len(self._unfinished or b"") + len(line) > self._limit:
                 self._overflow(items)
             elif len(line) == len(ended):
                 self._after_cr = False
+                self._unfinished = self._unfinished or Pieces()
                 self._unfinished.append(line)
             else:
                 self._after_cr = ended.endswith(b"\r")
                 self._complete(line, items)
-        self.idle = not (self._size or self._unfinished.size or self._after_cr or self._closed) and self._head is None
+        self.idle = not (self._size or self._unfinished or self._after_cr or self._closed) and self._head is None
         return items
 
     def _behind_bom(self, chunk: bytes) -> bytes:
@@ -181,16 +178,22 @@ class Decoder:
 
     def _overflow(self, items: list[Item]) -> None:
         self._closed = True
-        self._data, self._fields, self._lines, self._unfinished = None, None, Pieces(), Pieces()
+        self._data = self._fields = self._lines = self._unfinished = None
         items.append(TooLarge())
 
     def _complete(self, line: bytes, items: list[Item]) -> None:
-        if self._unfinished.size:
-            self._unfinished.append(line)
-            line = self._unfinished.take()
+        line = self._behind_unfinished(line)
         if not line.startswith(b":"):
             self._size += len(line)
         self._line(line, items)
+
+    def _behind_unfinished(self, line: bytes) -> bytes:
+        """The whole of a line whose end this is."""
+        pieces, self._unfinished = self._unfinished, None
+        if pieces is None:
+            return line
+        pieces.append(line)
+        return pieces.joined()
 
     def _line(self, line: bytes, items: list[Item]) -> None:
         if line.startswith(b"data:"):
@@ -217,19 +220,19 @@ class Decoder:
             items.append(UnknownField(line))
 
     def _add(self, data: bytes) -> None:
-        if self._lines.size:
-            self._lines.append(b"\n")
-            self._lines.append(data)
-        elif self._data is None:
+        if self._data is None:
             self._data = data
-        else:
-            for piece in (self._data, b"\n", data):
-                self._lines.append(piece)
+            return
+        if self._lines is None:
+            self._lines = Pieces()
+            self._lines.append(self._data)
+        self._lines.append(b"\n")
+        self._lines.append(data)
 
     def _dispatch(self, items: list[Item]) -> None:
         if self._data is not None:
-            items.append(Frame(self._lines.take() if self._lines.size else self._data, self._fields))
-            self._data = None
+            items.append(Frame(self._data if self._lines is None else self._lines.joined(), self._fields))
+            self._data = self._lines = None
         elif self._fields is not None:
             items.append(Frame(None, self._fields))
         self._fields = None

@@ -62,7 +62,7 @@ class Witness(NamedTuple):
     """Is given each event that ends a run or may announce an interrupt, as it leaves. It may not raise."""
 
 
-class Options(TypedDict):
+class Options(TypedDict, total=False):
     """The options of a `Rewriter`."""
 
     sniff: bool
@@ -109,7 +109,6 @@ class WitnessedRewriter(Rewriter):
         self, plan: Plan, context: Context, max_event_bytes: int, witness: Witness, **options: Unpack[Options]
     ) -> None:
         super().__init__(plan, context, max_event_bytes, **options)
-        self._rewrites = True  # the observer sees each event, also where no filter is to
         self._repeated = WitnessedRepeated(max_event_bytes, witness.observer.taker)
         self._agent_sent = witness.observer.agent_sent
         self._client_got = witness.observer.client_got

@@ -432,6 +432,15 @@ async def test_a_scope_without_headers_and_query_is_served() -> None:
     assert (await exchange.run(serving(default_client="0.0.58"))).body == INLINE
 
 
+async def test_a_user_agent_names_the_sdk_where_no_header_does() -> None:
+    agent = (b"User-Agent", b"AGUISwift/1.0")
+    assert header(await ask(serving(), headers=[agent]), "x-ag-ui-downgrade") == [
+        "client=ag-ui-swift@1.0.0; subagents=inline"
+    ]
+    named = await ask(serving(), headers=[agent, (NAME, b"0.0.58")])
+    assert header(named, "x-ag-ui-downgrade") == ["client=0.0.58; subagents=inline"]
+
+
 # A client that does not say, and gets what older releases reject.
 
 UNNAMED = (

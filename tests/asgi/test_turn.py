@@ -101,11 +101,8 @@ async def test_tags_come_back_where_subagents_are_shown_inline() -> None:
     assert agent.choices[1].restored == Restoration("t", (), 1, 0, 0)
 
 
-async def test_without_a_store_nothing_stands_between_the_app_and_the_server() -> None:
-    async def send(message: Message) -> None:
-        raise AssertionError("nothing is sent")
-
-    assert turn_without_store(ClientVersion(0, 0, 58)).sender(send) is send
+def test_without_a_store_a_turn_is_over_once_the_body_is_read() -> None:
+    assert not turn_without_store(ClientVersion(0, 0, 58)).keeps
 
 
 async def test_a_hook_that_raises_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:

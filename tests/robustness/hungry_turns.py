@@ -16,6 +16,7 @@ from starlette.types import Message
 from agui_middleware.asgi.fault_watch import _Examination
 from agui_middleware.config.plan import Plan
 from agui_middleware.config.readers import Reader
+from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.producer_faults import missing_repairs
 from agui_middleware.history.answers import as_command, as_resume
@@ -233,7 +234,7 @@ def growth_of_turn(plan: Plan, stream: Hungry, few: int, many: int, limit: int =
 def examined(chunks: list[bytes], limit: int = EVENT_LIMIT) -> Counter[str]:
     """What the look for faults of servers reports of a stream, by feature."""
     found = Counter[str]()
-    examination = _Examination(missing_repairs([]), lambda loss: found.update([loss.feature]), limit)
+    examination = _Examination(Composition(missing_repairs([])), lambda loss: found.update([loss.feature]), limit)
     send = examination.beside(_sent)
     send(EVENT_STREAM)
     for chunk in chunks:

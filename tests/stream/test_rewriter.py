@@ -18,7 +18,7 @@ from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.filters.source import EventSource
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import MalformedEvent
-from agui_middleware.stream.async_rewriter import AsyncRewriter
+from agui_middleware.stream.async_rewriter import AsyncRewriter, make_rewriter
 from agui_middleware.testing import decode_events, encode_events
 from tests.conftest import Run
 from tests.notation import stream
@@ -53,7 +53,9 @@ class Driven:
     ) -> None:
         plan = make_plan(ClientVersion.parse(client) if client else None, visibility, filters=filters)
         self.written: list[bytes] = []
-        self.stream = AsyncRewriter(plan, Context(plan.client), self.write, limit, sniff=sniff, verify=verify)
+        context = Context(plan.client)
+        rewriter = make_rewriter(plan, context, limit, sniff=sniff, verify=verify)
+        self.stream = AsyncRewriter(rewriter, plan.composition.awaiting, context, self.write)
 
     async def write(self, data: bytes) -> None:
         self.written.append(data)
@@ -146,6 +148,7 @@ async def returns_on_b(events: Events, _: Context) -> Events:
         (b'data: {"type":"A"}\n\ndata: {"type":"B"}', frames(A, B)),
         (b'data: {"type":"A"}\n', frames(A)),
         (b"x: y\n" + frames(A), frames(A)),
+        (b"x: {}\n" + frames(A), frames(A)),
         (b'data:  \t {"type":"A"}\n\n', frames(b' \t {"type":"A"}')),
         # Comments, and what is no event at all, which becomes one.
         (b": ping\n\n" + frames(A) + b": pong\n", b": ping\n\n" + frames(A) + b": pong\n\n"),
