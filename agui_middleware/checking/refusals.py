@@ -5,6 +5,7 @@ refused events before it were not in the stream.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from agui_middleware.checking.reader import Reader, Received
@@ -67,12 +68,17 @@ _ONE_KIND: Final = frozenset(
 """The key under which a refusal is reported once: one such event usually causes others of its kind."""
 
 
+@cache
+def _changes() -> frozenset[ClientVersion]:
+    """The releases that accept something else than the one before."""
+    return versions_of(EVENTS.values()) | {one.verified_since for one in LIFECYCLES} | _OTHER_CHANGES
+
+
 def _fixed_in(stream: Sequence[Received], client: ClientVersion, places: set[int]) -> dict[int, str]:
     """For each place, the first later release that accepts the event there."""
-    changes = versions_of(EVENTS.values()) | {one.verified_since for one in LIFECYCLES} | _OTHER_CHANGES
     fixed: dict[int, str] = {}
     for release in RELEASES:
-        if release > client and release in changes and (open := places - fixed.keys()):
+        if release > client and release in _changes() and (open := places - fixed.keys()):
             refused = {place for place, _ in _refused(stream[: max(open) + 1], release)}
             fixed.update(dict.fromkeys(open - refused, str(release)))
     return fixed

@@ -13,12 +13,14 @@ def shallow(data: bytes) -> bytes:
     """The JSON with every object and list below `DEEPEST` levels emptied. Brackets that are not balanced stay so."""
     kept, depth, at = [], 0, 0
     for token in _TOKEN.finditer(data):
-        opens, closes = token.group() in b"[{", token.group() in b"]}"
-        depth -= closes
-        if opens and depth == DEEPEST:
-            kept.append(data[at : token.end()])
-        elif closes and depth == DEEPEST:
-            at = token.start()
-        depth += opens
+        bracket = token[0]
+        if bracket in b"[{":
+            if depth == DEEPEST:
+                kept.append(data[at : token.end()])
+            depth += 1
+        elif bracket in b"]}":
+            depth -= 1
+            if depth == DEEPEST:
+                at = token.start()
     kept.append(data[at:] if depth <= DEEPEST else b"")
     return b"".join(kept)

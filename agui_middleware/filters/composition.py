@@ -69,8 +69,6 @@ def _next(filters: Sequence[DeclaredFilter], *, echo: bool = True) -> list[NextF
     types = frozenset(EventType).union({""}, *(filter.handled.named for filter in filters))
     tables = [NextFilter(dict.fromkeys(types, len(filters)))]
     for index, filter in reversed(list(enumerate(filters))):
-        later = tables[0]
-        passed_by = "RUN_STARTED" if filter.handled.needs_echo and not echo else None
-        handled = {type for type in types if type in filter.handled and type != passed_by}
-        tables.insert(0, NextFilter({type: index if type in handled else later[type] for type in types}))
-    return tables
+        passed_by = {"RUN_STARTED"} if filter.handled.needs_echo and not echo else set()
+        tables.append(NextFilter(tables[-1] | dict.fromkeys(filter.handled.among(types) - passed_by, index)))
+    return tables[::-1]

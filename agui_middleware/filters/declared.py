@@ -46,6 +46,10 @@ class HandledTypes:
     def __contains__(self, type: str) -> bool:
         return type not in self._except if self._all else type in self.named
 
+    def among(self, types: frozenset[str]) -> frozenset[str]:
+        """Those of `types` that the filter looks at."""
+        return types - self._except if self._all else types & self.named
+
 
 class Running(Protocol):
     """A declared filter at work on one response."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, overload
 
 from agui_middleware.config.named_clients import counts_as, parse_client
@@ -14,6 +15,9 @@ from agui_middleware.protocol.releases import ClientVersion
 from agui_middleware.stream.async_rewriter import AsyncRewriter, make_rewriter
 
 logger: logging.Logger = logging.getLogger("agui_middleware.loss")
+
+# A plan takes longer to make than a short stream to rewrite. With filters it would keep what is the caller's.
+_plan_without_filters = lru_cache(maxsize=256)(make_plan)
 
 
 @overload
@@ -83,7 +87,8 @@ class Recording:
         filters: Sequence[Filter],
         input: Mapping[str, Any] | None,
     ) -> None:
-        plan = make_plan(counts_as(client), visibility, filters=filters)
+        reader = counts_as(client)
+        plan = make_plan(reader, visibility, filters=filters) if filters else _plan_without_filters(reader, visibility)
         self._written: list[bytes] = []
         posted = JsonObject(input) if input is not None else None
         context = Context(plan.client, on_loss=_log_loss, reader=plan.reader_name, input=posted)

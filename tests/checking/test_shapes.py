@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from hypothesis import settings
@@ -30,9 +31,12 @@ RUNS = {
 }
 
 
+_items_in = cache(items_in)  # read once for all releases
+
+
 def rejects(recording: bytes, release: ClientVersion) -> bool:
     """Whether `check` finds that `release` rejects a recording, without its account of what else is in there."""
-    items = items_in(recording)
+    items = _items_in(recording)
     framed = framing(recording, release, items)
     reader = Reader(release)
     taken = [reader.take(Received(item.event)) for item in items if item.event and item.place not in framed.unread]

@@ -3,11 +3,9 @@
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
-from unittest import mock
+from functools import cached_property, lru_cache
 
 from agui_middleware import ClientVersion, rewrite
-from agui_middleware.config.planning import make_plan
 from agui_middleware.downgrades import Difference, downgrades_for
 from tests.clients.client import Client, Outcome, Run
 from tests.clients.corpus import REFERENCE
@@ -60,9 +58,8 @@ def declared(release: str) -> list[Difference]:
 
 
 def prepare() -> None:
-    """Have this process, which is there for proofs alone, compose filters once a plan, as servers do, and log no losses."""
+    """Have this process, which is there for proofs alone, log no losses."""
     logging.disable()
-    mock.patch("agui_middleware.stream.recording.make_plan", cache(make_plan)).start()
 
 
 def ends(cases: Sequence[Case], visibility: str) -> list[Outcome]:

@@ -47,7 +47,8 @@ def run_clean(
     """
     _run(loop, anyio.lowlevel.checkpoint)  # uvloop keeps the descriptors that its first run opened
     before = file_descriptors()
-    with stray_reports() as reports, only_new_objects():
+    only_new_objects()
+    with stray_reports() as reports:
         _run(loop, _supervised, scenario, reports, seconds)
         gc.collect()
     ours = [report for report in reports if tolerates is None or tolerates not in report]
@@ -85,14 +86,10 @@ def running_generators() -> list[Any]:
     return [value for value in generators if value.ag_frame is not None and value.ag_frame.f_lasti > 0]
 
 
-@contextmanager
-def only_new_objects() -> Iterator[None]:
-    """Keep the garbage collector from what there was before: a look at all objects would take most of a test's time."""
+def only_new_objects() -> None:
+    """Have the garbage collector leave what there is: to look at all of it would take most of a test's time."""
+    gc.collect()  # of little: what an earlier call has left is not looked at
     gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def file_descriptors() -> int:

@@ -105,7 +105,6 @@ class Ending:
 @pytest.fixture
 def no_collector() -> Iterator[None]:
     logging.disable(logging.CRITICAL)  # pytest keeps records, and with them tracebacks
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

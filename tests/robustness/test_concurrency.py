@@ -112,6 +112,7 @@ async def _agent(scope: Scope, receive: Receive, send: Send) -> None:
     await send(END)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("loop", LOOPS)
 def test_streams_that_stall_and_leave_lose_nothing_and_give_their_memory_back(loop: str) -> None:
     """Seconds of what `python -m tests.robustness.soak` does for minutes."""
