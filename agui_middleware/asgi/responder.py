@@ -41,11 +41,14 @@ class Responder(ResponseWriter):
 
     def run(self, app: ASGIApp, scope: Scope) -> Awaitable[None]:
         """Run the app. Raises what it raises, and the error of a filter that ended the response."""
-        return self._run(app, scope) if is_on_asyncio() else self._run_in_group(app, scope)
+        if is_on_asyncio():
+            return self._run(app, scope)
+        seconds = self._streams.silence(self._decision.choice.route)
+        return self._run_in_group(app, scope, seconds) if seconds else self._run(app, scope)
 
-    async def _run_in_group(self, app: ASGIApp, scope: Scope) -> None:
+    async def _run_in_group(self, app: ASGIApp, scope: Scope, seconds: float) -> None:
         """On trio, whose task group has to be there before there is a stream."""
-        self._keep_alive = group = InGroup(self._streams.timers, self._streams.silence(self._decision.choice.route))
+        self._keep_alive = group = InGroup(self._streams.timers, seconds)
         await group.run(lambda: self._run(app, scope))
 
     async def _run(self, app: ASGIApp, scope: Scope) -> None:
@@ -181,7 +184,7 @@ class Responder(ResponseWriter):
         if seconds and plan.reads_comments and not self._returned:
             if isinstance(self._keep_alive, InGroup):
                 self._keep_alive.start(self._ping)
-            else:
+            elif is_on_asyncio():  # else the route that has answered is another one, and there is no group
                 self._keep_alive = self._streams.timers.keep_alive(seconds, self._ping)
         if isinstance(stream, AsyncRewriter):
             await stream.start()

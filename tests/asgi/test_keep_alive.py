@@ -287,6 +287,17 @@ async def test_a_reader_that_fails_at_comments_gets_none() -> None:
         assert response.exchange.body == FIRST
 
 
+@on_every_loop
+async def test_a_response_of_another_route_than_the_path_says_is_sent_where_the_first_has_no_comments() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["path_template"] = "/private/{name}"
+        await sends(FIRST, *REST)(scope, receive, send)
+
+    routes = [Route(path="/public/{name}", keep_alive=0), Route(path="/private/{name}", visibility="hidden")]
+    exchange = await Exchange("/public/x").run(keeping(app, Clock(), Settings(routes=routes)))
+    assert exchange.body == FIRST + b"".join(REST)
+
+
 # What the app sees.
 
 
