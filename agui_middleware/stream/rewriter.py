@@ -7,7 +7,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
-from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.chain import NOT_KEPT, Chain
 from agui_middleware.stream.frames import frames_of, on_one_line
 from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.sniffer import Sniffer, StrictSniffer
@@ -97,12 +97,13 @@ class Rewriter:
         repeats = not self._verify and self.chain.repeats(event.head.type)
         if not repeats:
             self._repeated.starts.clear()
-        self.chain.kept = False
+        self.chain.kept = NOT_KEPT
         written = self._rewrite(chunk, event)
         if self.chain.ended:
             self._repeated.starts.clear()
-        elif repeats and not self.chain.kept:
-            self._repeated.learn(chunk, event, written)
+        elif repeats:
+            kept, keep = self.chain.kept
+            self._repeated.learn(chunk, event, written if kept is None else b"data: %b\n\n" % kept.raw, keep)
         return written
 
     def finish(self, complete: bool = True) -> bytes:
