@@ -40,7 +40,7 @@ class Entity(msgspec.Struct, gc=False, eq=False):
 
     key: Key
     era: int  # how many snapshots had come before it
-    events: list[Event | bytes]
+    events: list[Event]
     closed: bool = False
 
 
@@ -51,7 +51,7 @@ class Line:
         self._context = context
         self._open: Key | None = None
         self._since = 0  # the era in which that began
-        self._waiting: deque[Event | bytes | Entity | HeldSnapshot] = deque()
+        self._waiting: deque[Event | Entity | HeldSnapshot] = deque()
         self._entities: Index[Key, Entity] = Index(context.budget)  # those that wait, by key; of two, the second
         self._snapshots: deque[HeldSnapshot] = deque()
         self._ended: Index[Key, Any] = Index(context.budget)  # what was open at the newest of them, and is no more
@@ -74,20 +74,21 @@ class Line:
     def keeper(self, content: Event) -> Keep | None:
         """What holds back content like this one; `None` where it is that of the open text or call, and passes.
 
-        Of two texts that alternate, one passes and the other waits, as bytes: nobody looks at it before it leaves.
+        Of two texts that alternate, one passes and the other waits: nobody reads it before it leaves.
         """
         _, key = _step(content)
         if key == self._open:
             return None
         entity = self._entities.get(key) if key else None
-        return partial(self._keep, self._waiting if entity is None or entity.closed else entity.events)
+        waiting: deque[Any] | list[Any] = self._waiting if entity is None or entity.closed else entity.events
+        return partial(self._keep, waiting, content)
 
-    def _keep(self, waiting: deque[Any] | list[Any], content: bytes) -> bool:
+    def _keep(self, waiting: deque[Any] | list[Any], like: Event, content: bytes) -> bool:
         try:
             self._context.budget.hold(len(content) + OVERHEAD)
         except EventTooLarge:
             return False
-        waiting.append(content)
+        waiting.append(like.with_same_head(content))
         return True
 
     def take(self, event: Event) -> Iterator[Event]:
@@ -138,7 +139,9 @@ class Line:
                 if self._entities.get(item.key) is item:  # a snapshot may stand between two of one id
                     del self._entities[item.key]
                 self._open, self._since = None if item.closed else item.key, item.era
-                yield from map(self._released, item.events)
+                for event in item.events:
+                    self._context.release(event)
+                    yield event
             elif isinstance(item, HeldSnapshot):
                 self._snapshots.popleft()
                 if not self._snapshots:
@@ -148,12 +151,8 @@ class Line:
                     self._context.release(event)
                 yield item.whole()
             else:
-                yield self._released(item)
-
-    def _released(self, item: Event | bytes) -> Event:
-        event = Event.parse(item) if isinstance(item, bytes) else item
-        self._context.release(event)
-        return event
+                self._context.release(item)
+                yield item
 
     def _report(self, event: Event) -> None:
         """Report the loss if a call recreates the message of an unfinished text that a snapshot has deleted."""
@@ -192,7 +191,7 @@ class Line:
     def _continue(self, entity: Entity, event: Event, step: str | None) -> None:
         if step == "start" and entity.closed:
             self._context.release(event)
-            self._released(entity.events.pop())
+            self._context.release(entity.events.pop())
         else:  # also a second START, which the client rejects
             self._note(event, step, entity.key, entity.era)
             entity.events.append(event)

@@ -35,7 +35,7 @@ def frames_of(out: list[bytes | Event]) -> list[bytes]:
             continue
         fields: Fields | None = event.fields
         if fields is None:
-            frames.append(encode(event.raw))
+            frames.append(b"data: %b\n\n" % event.raw)
             continue
         first = id(fields) in taken
         taken.add(id(fields))
