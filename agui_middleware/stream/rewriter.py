@@ -50,7 +50,7 @@ class Rewriter:
         self.passthrough: bool = False  # the stream is not AG-UI, and passes as it comes
         self._unsettled = sniff  # either of the two
         self._is_first = plan.rewrites or sniff  # nothing was fed yet
-        self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
+        self._out: list[bytes | Event] = []  # frames; and events that have SSE fields, see `frames_of`
         self._repeated = Repeated(max_event_bytes)
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
 
@@ -153,8 +153,6 @@ class Rewriter:
         if not out:
             return b""
         self._out = []
-        if len(out) == 1 and isinstance(event := out[0], Event) and event.fields is None:
-            return b"data: %b\n\n" % event.raw
         return b"".join(frames_of(out))
 
     def decide(self) -> list[Item]:
@@ -238,8 +236,8 @@ class Rewriter:
             self._errored = False
         if self._verify and not event.is_unmutated():
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
-        event.raw  # noqa: B018  # encoded here, where a filter that put in a value that is not JSON is to blame
-        self._out.append(event)
+        frame = b"data: %b\n\n" % event.raw  # here, where a filter that put in a value that is not JSON is to blame
+        self._out.append(frame if event.fields is None else event)
 
     def _feed_first(self, chunk: bytes) -> bytes:
         """The first bytes, and those of a stream that may not be AG-UI.
