@@ -7,22 +7,21 @@ texts and calls leave one after another, in the order in which they were opened,
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import msgspec
 
+from agui_middleware.downgrades.held_snapshot import HeldSnapshot, Key
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
-from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.budget import Index
+from agui_middleware.filters.source import EventSource, Keep
+from agui_middleware.protocol.budget import OVERHEAD, Index
 from agui_middleware.protocol.errors import EventTooLarge
-from agui_middleware.protocol.event import Event, JsonObject
+from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import CALL, TEXT, Action
 from agui_middleware.protocol.event_types import EVENT_KINDS, all_but
-from agui_middleware.protocol.messages import edit_elements, edit_messages, edit_object, messages_of
-
-Key = tuple[str, str]
 
 _STEP_OF = {Action.OPENS: "start", Action.CONTINUES: "content", Action.CLOSES: "end"}
 # What each type does to a text or a tool call, and the member that names it.
@@ -45,47 +44,6 @@ class Entity(msgspec.Struct, gc=False, eq=False):
     closed: bool = False
 
 
-class Snapshot(msgspec.Struct, gc=False, eq=False):
-    """A MESSAGES_SNAPSHOT that is held back, and content that arrives for messages that it may restate, until the next one.
-
-    Of several snapshots only the newest gets the content: it has the last word, and each piece leaves once.
-    """
-
-    event: Event
-    era: int
-    ids: Index[str, Any]
-    """Of its messages, once somebody has asked."""
-    added: dict[Key, list[Event]] = {}
-    asked: bool = False
-
-    def whole(self) -> Event:
-        """The snapshot with that content. `added` is empty afterwards: of two messages of one id, the first gets it."""
-        return edit_messages(self.event, self._continue)
-
-    def restates(self, id: str) -> bool:
-        """Whether a message of this id is in it."""
-        if not self.asked:
-            self.asked = True
-            for message in messages_of(self.event) or ():
-                if isinstance(message, JsonObject) and isinstance(known := message.get("id"), str):
-                    self.ids.add(known)
-        return id in self.ids
-
-    def _continue(self, message: JsonObject) -> JsonObject:
-        if added := self._text("messageId", message.get("id")):
-            message = message.replace(content=_text(message.get("content")) + added)
-        return edit_elements(message, "toolCalls", self._continue_call)
-
-    def _continue_call(self, call: JsonObject) -> JsonObject:
-        added = self._text("toolCallId", call.get("id"))
-        if not added:
-            return call
-        return edit_object(call, "function", lambda f: f.replace(arguments=_text(f.get("arguments")) + added))
-
-    def _text(self, member: str, id: Any) -> str:
-        return "".join(_text(event.get("delta")) for event in self.added.pop((member, _text(id)), ()))
-
-
 class Line:
     """The text or call that is open at the client, and the events held back until it is closed."""
 
@@ -93,9 +51,9 @@ class Line:
         self._context = context
         self._open: Key | None = None
         self._since = 0  # the era in which that began
-        self._waiting: deque[Event | Entity | Snapshot] = deque()
+        self._waiting: deque[Event | Entity | HeldSnapshot] = deque()
         self._entities: Index[Key, Entity] = Index(context.budget)  # those that wait, by key; of two, the second
-        self._snapshots: deque[Snapshot] = deque()
+        self._snapshots: deque[HeldSnapshot] = deque()
         self._ended: Index[Key, Any] = Index(context.budget)  # what was open at the newest of them, and is no more
         self._era = 0  # how many snapshots have come to wait
 
@@ -110,20 +68,28 @@ class Line:
 
     @property
     def alternates(self) -> bool:
-        """Whether something waits, and no snapshot that content may belong to: `take_content` does what `take` does then."""
+        """Whether something waits, and no snapshot that content may belong to: content passes or waits as it comes then."""
         return bool(self._waiting) and not self._snapshots
 
-    def take_content(self, event: Event) -> Event | None:
-        """Give content of the open text or call back, and hold back all other. Raises `EventTooLarge` as `take` does.
+    def keeper(self, content: Event) -> Keep | None:
+        """What holds back content like this one; `None` where it is that of the open text or call, and passes.
 
-        Of two texts that alternate, one passes and the other waits. Resuming the generator for each costs twice as much.
+        Of two texts that alternate, one passes and the other waits: nobody reads it before it leaves.
         """
-        step, key = _step(event)
+        _, key = _step(content)
         if key == self._open:
-            return event
-        self._context.hold(event)
-        self._wait(event, step, key)
-        return None
+            return None
+        entity = self._entities.get(key) if key else None
+        waiting: deque[Any] | list[Any] = self._waiting if entity is None or entity.closed else entity.events
+        return partial(self._keep, waiting, content)
+
+    def _keep(self, waiting: deque[Any] | list[Any], like: Event, content: bytes) -> bool:
+        try:
+            self._context.budget.hold(len(content) + OVERHEAD)
+        except EventTooLarge:
+            return False
+        waiting.append(like.with_same_head(content))
+        return True
 
     def take(self, event: Event) -> Iterator[Event]:
         """Take `event`, and yield the events that may leave now. Raises `EventTooLarge` if too much is held back."""
@@ -176,7 +142,7 @@ class Line:
                 for event in item.events:
                     self._context.release(event)
                     yield event
-            elif isinstance(item, Snapshot):
+            elif isinstance(item, HeldSnapshot):
                 self._snapshots.popleft()
                 if not self._snapshots:
                     self._ended.clear()
@@ -216,7 +182,7 @@ class Line:
             self._continue(entity, event, step)
         elif event.head.type == "MESSAGES_SNAPSHOT":
             self._ended.clear()
-            self._snapshots.append(Snapshot(event, self._era, Index(self._context.budget)))
+            self._snapshots.append(HeldSnapshot(event, self._era, Index(self._context.budget)))
             self._waiting.append(self._snapshots[-1])
             self._era += 1
         else:
@@ -246,10 +212,6 @@ def _step(event: Event) -> tuple[str | None, Key | None]:
     return (step, (member, id)) if isinstance(id, str) else (None, None)
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 @handles(EVERYTHING, except_=frozenset({"RAW"}))
 async def without_interleaving(events: EventSource, context: Context) -> AsyncIterator[Event]:
     """Hold back other events while a text or tool call is open, until it is closed or the run ends.
@@ -259,7 +221,7 @@ async def without_interleaving(events: EventSource, context: Context) -> AsyncIt
     """
     line = Line(context)
     events.skipped = line.uninteresting
-    contents = dict.fromkeys(_CONTENTS, line.take_content)
+    keepers = dict.fromkeys(_CONTENTS, line.keeper)
     async for event in events:
         try:
             for leaving in line.take(event):
@@ -268,6 +230,6 @@ async def without_interleaving(events: EventSource, context: Context) -> AsyncIt
             for end in line.close():
                 yield end
             raise
-        events.skipped, events.called = line.uninteresting, contents if line.alternates else {}
+        events.skipped, events.keepers = line.uninteresting, keepers if line.alternates else {}
     for leaving in line.leave(close=True):
         yield leaving

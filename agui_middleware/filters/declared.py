@@ -187,9 +187,10 @@ def per_event(
     What is decorated is called once a response, with its context, and returns that function. Calling one costs a fifth of
     resuming a generator. `types` and `except_` are those of `handles`.
 
-    `repeats` is a promise about types of tokens. Of two events that differ only in their `delta`, a text and not empty in
-    both, the function does with the second what it has done with the first: it passes it on, drops it, or changes other
-    members than `type` and `delta`. The second, and an event of these types in between, change nothing that it remembers. It
-    is then not called with the second; see `stream/repeated.py`.
+    `repeats` is a promise about types of tokens. Two events are alike if they differ only in their `delta`, a text and not
+    empty in both, and in their `timestamp`, an integer of as many digits in both. The function does with the second what it
+    has done with the first: it passes it on, drops it, or changes members other than `type`, `delta` and `timestamp`. The
+    second, and an event of these types in between, change nothing that it remembers. It is then not called with the second;
+    see `stream/repeated.py`.
     """
     return lambda begin: PerEventFilter(begin, types, except_, repeats)

@@ -11,7 +11,7 @@ the generator behind it.
 import logging
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Mapping
 from types import MappingProxyType, coroutine
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.event import Event
@@ -26,8 +26,9 @@ CLOSE: Final = object()
 ATTEMPTS: Final = 2
 """A generator may read once more behind the end, or swallow one GeneratorExit. One that does it again would never end."""
 
-
-_NONE: Final[Mapping[str, Callable[[Event], Event | None]]] = MappingProxyType({})
+Keep: TypeAlias = Callable[[bytes], bool]
+"""Keeps the JSON of a token. Returns `False`, and has changed nothing, where there is no room for it."""
+_NONE: Final[Mapping[str, Callable[[Event], Keep | None]]] = MappingProxyType({})
 
 
 class EventSource:
@@ -36,19 +37,22 @@ class EventSource:
     `skipped` is for filters that declare their types: the types that pass the filter by for now, as if it had not declared
     them. A filter that only cares for tokens while something is open costs the other tokens nothing (`filters/README.md`).
 
-    `called`: by type of token, what is called for now with an event in place of resuming the filter. It gives the event to
-    pass on, for which it promises what the `repeats` of `per_event` promise, or `None` where it keeps the event. Where it
-    raises `EventTooLarge` it has changed nothing, and the filter is resumed with the event, to close what it has open.
+    `keepers`: by type of token, what is called for now with an event in place of resuming the filter. It gives what keeps
+    the event, or `None` where the event passes. It promises what the `repeats` of `per_event` promise: the same becomes of
+    each event that is alike. Where there is no room, the filter is resumed with the event, to close what it has open.
+
+    `keep`: what `keepers` gave for the last event.
 
     `let_go`: called where a frame passes that cannot be read as an event. It gives the held-back events that leave in front
     of the frame, and the filter holds them no longer. All others are overtaken.
     """
 
-    __slots__ = ("called", "let_go", "skipped")
+    __slots__ = ("keep", "keepers", "let_go", "skipped")
 
     def __init__(self) -> None:
         self.skipped: Collection[str] = ()
-        self.called: Mapping[str, Callable[[Event], Event | None]] = _NONE
+        self.keepers: Mapping[str, Callable[[Event], Keep | None]] = _NONE
+        self.keep: Keep | None = None
         self.let_go: Callable[[], Iterable[Event]] = tuple
 
     def __aiter__(self) -> "EventSource":

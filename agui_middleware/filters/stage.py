@@ -15,7 +15,6 @@ from agui_middleware.filters.source import (
     report_endless_filter,
     report_late_yield,
 )
-from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
 
 _MAY_NOT_AWAIT = "a filter that declares its event types awaited something; a filter that awaits does not declare any"
@@ -49,14 +48,18 @@ class Stage:
     def step(self, event: Event) -> Event | None:
         """Hand one event to the generator, which works on it until it asks for the next one.
 
-        Return the event if the generator skips its type, see `EventSource.skipped` and `EventSource.called`.
+        Return the event if the generator lets it pass, see `EventSource.skipped` and `EventSource.keepers`.
         """
         type, source = event.head.type, self.source
         if type in source.skipped:
             return event
-        if type in source.called:
-            with suppress(EventTooLarge):
-                return source.called[type](event)
+        keeper = source.keepers.get(type) if event.fields is None else None
+        if keeper is not None:
+            keep = source.keep = keeper(event)
+            if keep is None:
+                return event
+            if keep(event.raw):
+                return None
         if not self.done:
             self._resume(event)
         return None

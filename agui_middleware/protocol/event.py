@@ -176,10 +176,14 @@ class Event(JsonObject):
         shorter = cut_message_tags(raw, self._tagged)
         if shorter is None:
             return None
-        untagged = _new(Event)
-        untagged.head, untagged.fields, untagged._raw = self.head, self.fields, shorter
-        untagged._members = untagged._values = None
-        return untagged
+        return self.with_same_head(shorter)
+
+    def with_same_head(self, raw: bytes) -> "Event":
+        """The event that `raw` is, which nobody reads, since its `head` is known to be this one's."""
+        other = _new(Event)
+        other.head, other.fields, other._raw = self.head, self.fields, raw
+        other._members = other._values = None
+        return other
 
     def _with(self, members: dict[str, Any], head: Head) -> "Event":
         derived = _new(Event)

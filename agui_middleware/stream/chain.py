@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import PerEventFilter, Running, Step
-from agui_middleware.filters.source import EventSource, report_failed_close
+from agui_middleware.filters.source import EventSource, Keep, report_failed_close
 from agui_middleware.filters.stage import Stage
 from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
 from agui_middleware.stream.outcome import Outcome
+
+NOT_KEPT: Final[tuple[None, None]] = (None, None)
 
 
 class Chain(Outcome):
@@ -51,7 +53,7 @@ class Chain(Outcome):
         self._steps: list[Step | None] = [None] * self._count
         self._skipping: list[EventSource] = [*composition.asleep]
         self._dead = -1  # the last filter that takes no more events: what would reach it, or any before it, is dropped
-        self.kept: bool = False  # a generator has taken an event since somebody has set this to false
+        self.kept: tuple[Event | None, Keep | None] = NOT_KEPT  # what a generator has taken since somebody has set this
 
     def push(self, event: Event) -> None:
         """Pass one event to the filters. Everything that they yield for it has been emitted when this returns."""
@@ -92,7 +94,7 @@ class Chain(Outcome):
                 return None
             if passed is None:
                 if index in self._running:
-                    self.kept = True
+                    self.kept = event, self._skipping[index].keep
                     if self._running[index].done:
                         self._end_behind(index)
                 return None
@@ -108,7 +110,7 @@ class Chain(Outcome):
             return False
         for index in generators:
             source = self._skipping[index]
-            if not (type in source.skipped or type in source.called):
+            if not (type in source.skipped or type in source.keepers):
                 return False
         return True
 

@@ -22,24 +22,19 @@ def on_one_line(data: bytes) -> bytes:
 
 
 def frames_of(out: list[bytes | Event]) -> list[bytes]:
-    """The frames of one flush: of frames that are made already, and of events.
+    """The frames of one flush: of frames that are made already, and of events that have SSE fields.
 
     If one frame became several events, the last of them takes its `id` and `retry`: only then has the client received all
     of it.
     """
-    frames: list[bytes] = []
     taken: set[int] = set()
-    for event in reversed(out):
-        if isinstance(event, bytes):
-            frames.append(event)
-            continue
-        fields: Fields | None = event.fields
-        if fields is None:
-            frames.append(encode(event.raw))
-            continue
-        first = id(fields) in taken
-        taken.add(id(fields))
-        # A name that is the event's type follows it; any other is the server's own.
-        name = event.type.encode() if fields.event in _TYPE_NAMES and event.type in _TYPES else fields.event
-        frames.append(encode(event.raw, Fields(None if first else fields.id, name, None if first else fields.retry)))
-    return frames[::-1]
+    return [each if isinstance(each, bytes) else _with_fields(each, taken) for each in reversed(out)][::-1]
+
+
+def _with_fields(event: Event, taken: set[int]) -> bytes:
+    fields: Fields = event.fields
+    first = id(fields) in taken
+    taken.add(id(fields))
+    # A name that is the event's type follows it; any other is the server's own.
+    name = event.type.encode() if fields.event in _TYPE_NAMES and event.type in _TYPES else fields.event
+    return encode(event.raw, Fields(None if first else fields.id, name, None if first else fields.retry))

@@ -33,7 +33,7 @@ class Framing:
         self.settled: bool = not sniff
         self.sniffer: Sniffer | None = None
         self._comments = plan.reads_comments
-        self._out: list[bytes | Event] = []  # frames; and events, whose SSE fields are yet to be put
+        self._out: list[bytes | Event] = []  # frames; and events that have SSE fields, see `frames_of`
         if sniff:
             sniffer = StrictSniffer if plan.hides else Sniffer
             self.sniffer = sniffer(self.decoder, max_event_bytes, plan.reads_comments)
@@ -100,7 +100,7 @@ class Framing:
         elif type(item) is TooLarge:
             error = EventTooLarge()
             self.outcome = Outcome(error)
-            self._out.append(run_error(error))
+            self._out.append(encode(run_error(error).raw))
         return None
 
     def written(self) -> bytes:
@@ -109,8 +109,6 @@ class Framing:
         if not out:
             return b""
         self._out = []
-        if len(out) == 1 and isinstance(event := out[0], Event) and event.fields is None:
-            return b"data: %b\n\n" % event.raw
         return b"".join(frames_of(out))
 
     def decide(self) -> list[Item]:

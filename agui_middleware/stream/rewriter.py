@@ -7,7 +7,7 @@ from agui_middleware.filters.contract import Context
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
 from agui_middleware.protocol.errors import WIRE_FAULTS, EventTooLarge
 from agui_middleware.protocol.event import Event, MalformedEvent
-from agui_middleware.stream.chain import Chain
+from agui_middleware.stream.chain import NOT_KEPT, Chain
 from agui_middleware.stream.frames import on_one_line
 from agui_middleware.stream.framing import Framing, may_be_event, without_data
 from agui_middleware.stream.repeated import Repeated
@@ -67,12 +67,13 @@ class Rewriter(Framing):
         repeats = not self._verify and self.chain.repeats(event.head.type)
         if not repeats:
             self._repeated.starts.clear()
-        self.chain.kept = False
+        self.chain.kept = NOT_KEPT
         written = self._rewrite(chunk, event)
         if self.chain.ended:
             self._repeated.starts.clear()
-        elif repeats and not self.chain.kept:
-            self._repeated.learn(chunk, event, written)
+        elif repeats:
+            kept, keep = self.chain.kept
+            self._repeated.learn(chunk, event, written if kept is None else b"data: %b\n\n" % kept.raw, keep)
         return written
 
     def close(self) -> None:
@@ -158,8 +159,8 @@ class Rewriter(Framing):
             self._errored = False
         if self._verify and not event.is_unmutated():
             raise RuntimeError(f"a filter changed a value inside {type} in place; use Event.replace")
-        event.raw  # noqa: B018  # encoded here, where a filter that put in a value that is not JSON is to blame
-        self._out.append(event)
+        frame = b"data: %b\n\n" % event.raw  # here, where a filter that put in a value that is not JSON is to blame
+        self._out.append(frame if event.fields is None else event)
 
     def _feed_first(self, chunk: bytes) -> bytes:
         """The first bytes, and those of a stream that may not be AG-UI.

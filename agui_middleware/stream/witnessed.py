@@ -6,11 +6,12 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
+from agui_middleware.filters.source import Keep
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import types_that
 from agui_middleware.protocol.interrupt_dialects import ON_INTERRUPT
-from agui_middleware.stream.repeated import Repeated
+from agui_middleware.stream.repeated import Repeated, Start
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
 
@@ -78,25 +79,23 @@ class WitnessedRepeated(Repeated):
     def __init__(self, max_event_bytes: int, taker: Callable[[Event, bytes], Taker | None]) -> None:
         super().__init__(max_event_bytes)
         self._taker = taker
-        self._takers: dict[bytes, Taker] = {}
+        self._takers: dict[Start, Taker] = {}
 
     def rewrite(self, chunk: bytes) -> bytes | None:
         """See `Repeated.rewrite`; also `None` for a chunk that the observer does not take like that."""
         written = super().rewrite(chunk)
         return None if written is None or not self._takers[self.start](chunk[6:-2]) else written
 
-    def learn(self, chunk: bytes, event: Event, written: bytes) -> None:
-        """See `Repeated.learn`."""
-        if not self._tries:
-            return
-        super().learn(chunk, event, written)
-        start = self.start_of(chunk)
-        if start in self.starts:
-            take = self._taker(event, written)
-            if take is None:
-                del self.starts[start]
-            else:
-                self._takers = {known: self._takers[known] for known in self.starts if known != start} | {start: take}
+    def learn(self, chunk: bytes, event: Event, written: bytes, keep: Keep | None) -> bool:
+        """See `Repeated.learn`; the observer gets each token that waits, when it comes and when it leaves."""
+        if keep is not None or not super().learn(chunk, event, written, keep):
+            return False
+        start, take = self.start, self._taker(event, written)
+        if take is None:
+            del self.starts[start]
+            return False
+        self._takers = {known: self._takers[known] for known in self.starts if known != start} | {start: take}
+        return True
 
 
 class WitnessedRewriter(Rewriter):

@@ -3,7 +3,8 @@
 import pytest
 
 from agui_middleware import ClientVersion, Context, Event
-from agui_middleware.downgrades.interleaving import Snapshot, without_interleaving
+from agui_middleware.downgrades.held_snapshot import HeldSnapshot
+from agui_middleware.downgrades.interleaving import without_interleaving
 from agui_middleware.filters.composition import Composition
 from agui_middleware.protocol.budget import Budget, Index, size_of
 from agui_middleware.protocol.errors import EventTooLarge
@@ -287,7 +288,7 @@ def test_a_waiting_snapshot_is_asked_for_its_messages_once() -> None:
     """Whatever stands among them."""
     budget = Budget()
     messages = [{"role": "user"}, "no message", message("n", ""), message("o", "")]
-    shown = Snapshot(Event(type="MESSAGES_SNAPSHOT", messages=messages), 0, Index(budget))
+    shown = HeldSnapshot(Event(type="MESSAGES_SNAPSHOT", messages=messages), 0, Index(budget))
     assert [shown.restates(id) for id in "nom"] == [True, True, False]
     assert budget.held == size_of("n") + size_of("o")
-    assert not Snapshot(Event(type="MESSAGES_SNAPSHOT", messages=1), 0, Index(budget)).restates("n")
+    assert not HeldSnapshot(Event(type="MESSAGES_SNAPSHOT", messages=1), 0, Index(budget)).restates("n")

@@ -79,6 +79,9 @@ def each_read(frames: Sequence[bytes]) -> list[bytes]:
 
 STARTED = frame(type="RUN_STARTED", threadId="t", runId="r")
 texts = st.builds(token, st.sampled_from(IDS), st.sampled_from(["a", "secret", "b\u00e9", '"']), st.sampled_from(TAGS))
+stamped = st.builds(
+    token, st.sampled_from(IDS), st.just("d"), st.sampled_from(TAGS), timestamp=st.sampled_from([1000, 1001])
+)
 marked = st.builds(token, st.sampled_from(IDS), st.just("c"), metadata=st.fixed_dictionaries({"k": st.integers(0, 3)}))
 starts = st.builds(opened, st.sampled_from(IDS), st.sampled_from(TAGS))
 chunks = st.builds(
@@ -98,7 +101,9 @@ opened_calls = st.builds(
 )
 runs_of_tokens = st.builds(lambda one, times: [one] * times, st.one_of(texts, calls), st.integers(2, 6))
 moves = st.one_of(
-    runs_of_tokens, st.one_of(starts, ends, marked, chunks, snapshots, opened_calls).map(lambda one: [one])
+    runs_of_tokens,
+    st.lists(stamped, min_size=2, max_size=4),
+    st.one_of(starts, ends, marked, chunks, snapshots, opened_calls).map(lambda one: [one]),
 )
 
 

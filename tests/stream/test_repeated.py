@@ -12,7 +12,6 @@ from agui_middleware.config.planning import make_plan
 from agui_middleware.filters.composition import Composition
 from agui_middleware.filters.declared import EVERYTHING, Step, handles, per_event
 from agui_middleware.filters.source import EventSource
-from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event_types import TOKENS
 from agui_middleware.protocol.releases import RELEASES
 from agui_middleware.stream.repeated import LONGEST, MOST, TRIES
@@ -43,7 +42,7 @@ def rewriter(
     client: str | None, visibility: str, *filters: Filter, limit: int = LIMIT, verify: bool = False
 ) -> Rewriter:
     plan = make_plan(None if client is None else ClientVersion.parse(client), visibility, filters=filters)
-    return Rewriter(plan, Context(plan.client), limit, verify=verify)
+    return Rewriter(plan, Context(plan.client, max_event_bytes=limit), limit, verify=verify)
 
 
 def output(stream: Rewriter, chunks: list[bytes]) -> bytes:
@@ -144,15 +143,93 @@ def lively(draw: st.DrawFn) -> list[Json]:
     """A run whose tokens are followed by others that are like them."""
     texts = st.sampled_from(['"', "\\", "\n", "\ud83d", "\U0001f600", "", "null", '"delta":"x"', "a word "])
     events: list[Json] = []
+    stamps = st.dictionaries(st.just("timestamp"), st.sampled_from([7, 1700000000123, 1700000000124, 1.5, None]))
     for event in draw(runs(max_moves=8)):
         more = draw(st.lists(texts, max_size=3)) if event["type"] in TOKENS else []
-        events += [event, *({**event, "delta": text} for text in more)]
+        events.append(event)
+        events += ({"type": event["type"], **draw(stamps), **event, "delta": text} for text in more)
     return events
 
 
 @given(lively(), st.sampled_from([None, *map(str, RELEASES)]), st.sampled_from(["inline", "hidden"]))
 def test_runs_leave_as_if_each_event_had_been_read(events: list[Json], client: str | None, visibility: str) -> None:
     agree(client, visibility, [plain([event]) for event in events])
+
+
+def alternating(ids: tuple[bytes, bytes] = (b"m", b"n"), tag: bytes = b"") -> list[bytes]:
+    """The frames of a run with two texts that stream at the same time."""
+    opened = [OPENED.replace(b'"m"', b'"%b"' % id) for id in ids]
+    tokens = [token(b'"%d"' % number, id, tag) for number in range(6) for id in ids]
+    return [frame(event) for event in (STARTED, *opened, *tokens, *[each.replace(b"START", b"END") for each in opened])]
+
+
+STAMP = b'"timestamp":1700000000123,'
+
+
+def stamped(text: bytes, number: bytes = b"1700000000124") -> bytes:
+    """The token with another timestamp."""
+    return text.replace(b"1700000000123", number)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        *(b"1700000000124", b"1700000000123", b"7", b"0700000000124", b"-700000000124", b"170000000012.5"),
+        *(b'"70000000012"', b"null,       1", b"1700000000124,", b" 700000000124", b"1700000000e10"),
+    ],
+)
+@pytest.mark.parametrize(("client", "visibility"), [param.values[0] for param in PLANS])
+@pytest.mark.parametrize(
+    "first",
+    [
+        b'{"type":"TEXT_MESSAGE_CONTENT",%b"messageId":"m","delta":"x"}' % STAMP,
+        b'{"type":"TEXT_MESSAGE_CONTENT",%b"subagentRunId":"s","messageId":"m","delta":"x"}' % STAMP,
+        b'{"type":"TEXT_MESSAGE_CONTENT","subagentRunId":"s",%b"messageId":"m","delta":"x"}' % STAMP,
+        b'{"type":"TEXT_MESSAGE_CONTENT",%b%b"messageId":"m","delta":"x"}' % (STAMP, STAMP),
+        b'{"type":"TEXT_MESSAGE_CONTENT","metadata":{%b"a":1},"messageId":"m","delta":"x"}' % STAMP,
+        b'{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x",%b"a":1}' % STAMP,
+        b'{"type":"TEXT_MESSAGE_CONTENT",%b"messageId":"m","delta":"x","timestamp":1}' % STAMP,
+        b'{"type": "TEXT_MESSAGE_CONTENT", "timestamp": 1700000000123, "messageId": "m", "delta": "x"}',
+        b'{"type":"THINKING_TEXT_MESSAGE_CONTENT",%b"delta":"x"}' % STAMP,
+    ],
+)
+def test_tokens_with_timestamps_leave_as_if_they_had_been_read(
+    client: str | None, visibility: str, first: bytes, second: bytes
+) -> None:
+    tokens = [first, stamped(first, second), stamped(first), first]
+    agree(client, visibility, [frame(data) for data in (STARTED, OPENED, *tokens)])
+
+
+@pytest.mark.parametrize("space", [b"", b" "])
+def test_a_token_with_a_timestamp_of_its_own_is_not_read(space: bytes) -> None:
+    calls: list[str] = []
+    text = (
+        b'{"type":"TEXT_MESSAGE_CONTENT","timestamp":%b1700000000123,"subagentRunId":"s","messageId":"m","delta":"x"}'
+    )
+    chunks = [frame(stamped(text % space, b"%d" % number)) for number in range(1700000000000, 1700000000100)]
+    out = output(rewriter(None, "inline", counting(calls, repeats=REPEATS)), chunks)
+    assert out == b"".join(chunks).replace(b'"subagentRunId":"s",', b"")
+    assert calls == ["x"]
+
+
+@pytest.mark.parametrize("stamp", [None, 5])
+def test_a_timestamp_that_a_filter_changes_is_not_repeated(stamp: int | None) -> None:
+    def changed(_: Context) -> Step:
+        return lambda event: event.without("timestamp") if stamp is None else event.replace(timestamp=stamp)
+
+    text = b'{"type":"TEXT_MESSAGE_CONTENT",%b"messageId":"m","delta":"x"}' % STAMP
+    stream = rewriter(None, "auto", per_event(*REPEATS, repeats=REPEATS)(changed))
+    left = text.replace(STAMP, b"" if stamp is None else b'"timestamp":5,')
+    assert output(stream, [frame(text), frame(stamped(text))]) == frame(left) * 2
+
+
+def test_texts_that_alternate_wait_with_their_timestamps() -> None:
+    frames = [
+        data.replace(b'"messageId"', b'"timestamp":%d,"messageId"' % (1700000000000 + number))
+        for number, data in enumerate(alternating(tag=b"s"))
+    ]
+    out = agree("0.0.36", "auto", frames)
+    assert all(b"%d" % number in out for number in range(1700000000001, 1700000000001 + len(frames) - 1))
 
 
 def counting(calls: list[str], **options: tuple[str, ...]) -> Filter:
@@ -228,38 +305,58 @@ def test_a_generator_is_resumed_unless_it_skips_the_type() -> None:
     assert calls == ["a", "b", "c"]
 
 
-def test_of_two_texts_that_alternate_the_one_that_waits_is_not_written_twice_and_the_other_repeats() -> None:
-    frames = [frame(STARTED), frame(OPENED), frame(OPENED.replace(b'"m"', b'"n"'))]
-    for number in range(6):
-        frames += [frame(token(b'"%d"' % number)), frame(token(b'"%d"' % number, id=b"n"))]
-    ends = [frame(OPENED.replace(b"START", b"END").replace(b'"m"', b'"%b"' % id)) for id in (b"m", b"n")]
+@pytest.mark.parametrize("tag", [b"", b"s"])
+def test_of_two_texts_that_alternate_the_tokens_of_one_pass_and_those_of_the_other_wait_unread(tag: bytes) -> None:
+    frames = alternating(tag=tag)
+    agree("0.0.36", "auto", frames)
     stream = rewriter("0.0.36", "auto")
-    out = [stream.feed(data) for data in frames]
-    assert out[3::2] == frames[3::2]  # each token of the first leaves at once
-    assert list(stream._repeated.starts) == [frames[3].partition(b'"delta"')[0]]
-    out += [stream.feed(data) for data in ends]
-    assert b"".join(out).count(b'"messageId":"n"') == 2 + 6
+    out = [stream.feed(data) for data in frames[:-2]]
+    first, second = (data.partition(b'"delta"')[0] for data in frames[3:5])
+    assert out[3::2] == [data.replace(b'"subagentRunId":"s",', b"") for data in frames[3::2]][:6]
+    assert out[4::2] == [b""] * 6
+    assert (stream._repeated.starts[first][-1], list(stream._repeated.starts)) == (None, [first, second])
+    assert stream._repeated.starts[second][-1] is not None
     stream.close()
 
 
-def test_a_generator_that_has_a_function_called_is_resumed_where_that_finds_no_room() -> None:
-    seen: list[str] = []
+def test_what_waits_unread_counts() -> None:
+    """As it does where each event is read: the run ends at the same token."""
+    frames = alternating()
+    ends = [b"AGUI_EVENT_TOO_LARGE" in agree("0.0.36", "auto", frames, limit=limit) for limit in range(700, 6000, 50)]
+    assert ends == sorted(ends, reverse=True)
+    assert {True, False} == set(ends)
 
-    def no_room(event: Event) -> Event | None:
-        if event["delta"] == "a":
-            return event
-        raise EventTooLarge
+
+def test_tokens_of_what_has_never_been_opened_wait_unread_too() -> None:
+    frames = alternating()
+    waits = frame(b'{"type":"CUSTOM","name":"x","value":1}')
+    out = agree("0.0.36", "auto", [*frames[:2], waits, *frames[3:]])
+    assert out == b"".join([*frames[:2], *frames[3:-1:2], waits, *frames[4:-1:2], frames[-1]])
+
+
+@pytest.mark.parametrize("room", [False, True])
+def test_a_generator_whose_tokens_are_kept_is_resumed_where_there_is_no_room(room: bool) -> None:
+    seen: list[str] = []
+    kept: list[bytes] = []
+
+    def keep(data: bytes) -> bool:
+        if room:
+            kept.append(data)
+        return room
 
     @handles(*REPEATS)
-    async def calls(events: EventSource, _: Context) -> AsyncIterator[Event]:
-        events.called = dict.fromkeys(REPEATS, no_room)
+    async def keeps(events: EventSource, _: Context) -> AsyncIterator[Event]:
+        events.keepers = dict.fromkeys(REPEATS, lambda event: None if event["messageId"] == "a" else keep)
         async for event in events:
             seen.append(event["delta"])
             yield event
 
-    texts = [frame(token(b'"%b"' % text, id=text)) for text in (b"a", b"b", b"a")]
-    assert output(rewriter(None, "auto", calls), texts) == b"".join(texts)
-    assert seen == ["b"]
+    texts = [token(b'"%b"' % text, id=text) for text in (b"a", b"b", b"a", b"b")]
+    out = output(rewriter(None, "auto", keeps), [*map(frame, texts)])
+    if room:
+        assert (seen, kept, out) == ([], [texts[1], texts[3]], frame(texts[0]) * 2)
+    else:
+        assert (seen, kept, out) == (["b", "b"], [], b"".join(map(frame, texts)))
 
 
 def test_a_delta_that_a_filter_changes_is_not_repeated() -> None:
