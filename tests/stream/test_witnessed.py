@@ -10,6 +10,7 @@ from agui_middleware.filters.contract import Filter
 from agui_middleware.filters.declared import Step, per_event
 from agui_middleware.history.capture import Capture
 from agui_middleware.protocol.posted import Posted
+from agui_middleware.stream.sse import Fields
 from agui_middleware.stream.witnessed import Witness, WitnessedRewriter
 
 PROGRESS = b'data: {"type":"CUSTOM","name":"progress","value":1}\n\n'
@@ -29,6 +30,11 @@ def renamed(name: str) -> Filter:
 @per_event("CUSTOM")
 def broken(_: Context) -> Step:
     return lambda event: event.replace(value=object())
+
+
+@per_event("CUSTOM")
+def numbered(_: Context) -> Step:
+    return lambda event: Event.parse(event.raw, Fields(id=b"7"))
 
 
 def followed(frame: bytes, *filters: Filter) -> tuple[bytes, list[Any], list[Any]]:
@@ -56,6 +62,10 @@ def test_the_followers_are_given_announcements_and_ends_of_runs(frame: bytes) ->
 def test_other_custom_events_are_nothing_to_them() -> None:
     assert followed(PROGRESS) == (PROGRESS, [], [])
     assert followed(PROGRESS, renamed("done")) == (PROGRESS.replace(b"progress", b"done"), [], [])
+
+
+def test_an_event_that_a_filter_gives_sse_fields_leaves_with_them() -> None:
+    assert followed(PROGRESS, numbered) == (b"id: 7\n" + PROGRESS, [], [])
 
 
 def test_what_a_filter_makes_an_announcement_or_no_longer_one_is_given_to_one_of_them() -> None:
