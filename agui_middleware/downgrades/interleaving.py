@@ -17,7 +17,7 @@ from agui_middleware.downgrades.held_snapshot import HeldSnapshot, Key
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.declared import EVERYTHING, handles
 from agui_middleware.filters.source import EventSource, Keep
-from agui_middleware.protocol.budget import OVERHEAD, Index
+from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import CALL, TEXT, Action
@@ -81,14 +81,14 @@ class Line:
             return None
         entity = self._entities.get(key) if key else None
         waiting: deque[Any] | list[Any] = self._waiting if entity is None or entity.closed else entity.events
-        return partial(self._keep, waiting, content)
+        return partial(self._keep, waiting)
 
-    def _keep(self, waiting: deque[Any] | list[Any], like: Event, content: bytes) -> bool:
+    def _keep(self, waiting: deque[Any] | list[Any], content: Event) -> bool:
         try:
-            self._context.budget.hold(len(content) + OVERHEAD)
+            self._context.hold(content)
         except EventTooLarge:
             return False
-        waiting.append(like.with_same_head(content))
+        waiting.append(content)
         return True
 
     def take(self, event: Event) -> Iterator[Event]:

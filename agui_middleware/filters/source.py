@@ -26,8 +26,8 @@ CLOSE: Final = object()
 ATTEMPTS: Final = 2
 """A generator may read once more behind the end, or swallow one GeneratorExit. One that does it again would never end."""
 
-Keep: TypeAlias = Callable[[bytes], bool]
-"""Keeps the JSON of a token. Returns `False`, and has changed nothing, where there is no room for it."""
+Keep: TypeAlias = Callable[[Event], bool]
+"""Keeps a token. Returns `False`, and has changed nothing, where there is no room for it."""
 _NONE: Final[Mapping[str, Callable[[Event], Keep | None]]] = MappingProxyType({})
 
 
@@ -41,7 +41,7 @@ class EventSource:
     the event, or `None` where the event passes. It promises what the `repeats` of `per_event` promise: the same becomes of
     each event that is alike. Where there is no room, the filter is resumed with the event, to close what it has open.
 
-    `keep`: what `keepers` gave for the last event.
+    `keep`: what `keepers` gave for the last event, if that was kept.
 
     `let_go`: called where a frame passes that cannot be read as an event. It gives the held-back events that leave in front
     of the frame, and the filter holds them no longer. All others are overtaken.

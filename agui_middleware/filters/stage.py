@@ -55,11 +55,13 @@ class Stage:
             return event
         keeper = source.keepers.get(type) if event.fields is None else None
         if keeper is not None:
-            keep = source.keep = keeper(event)
+            keep = keeper(event)
             if keep is None:
                 return event
-            if keep(event.raw):
+            if keep(event):
+                source.keep = keep
                 return None
+        source.keep = None
         if not self.done:
             self._resume(event)
         return None

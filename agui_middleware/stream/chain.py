@@ -13,7 +13,7 @@ from agui_middleware.protocol.errors import run_error
 from agui_middleware.protocol.event import Event, as_event
 from agui_middleware.stream.outcome import Outcome
 
-NOT_KEPT: Final[tuple[None, None]] = (None, None)
+NOT_KEPT: Final[tuple[Event | None, Keep | None]] = (None, None)
 
 
 class Chain(Outcome):

@@ -35,9 +35,12 @@ TRIES: Final = 8
 Start: TypeAlias = bytes | tuple[bytes, int, bytes]
 """The bytes before `"delta":`; where they have a timestamp, those around it and the number of its digits."""
 
-Known: TypeAlias = tuple[bytes, bytes, bytes, Keep | None]
-"""What follows the text, what is written before it (nothing where such tokens are dropped) and behind it, and what takes
-the output in place of the client, if somebody holds it back. `_ANY` stands for the timestamp.
+Kept: TypeAlias = tuple[Event, Keep]
+"""A token as it waits, and what keeps it."""
+
+Known: TypeAlias = tuple[bytes, bytes, bytes, Kept | None]
+"""What follows the text, what is written before it (nothing where such tokens are dropped) and behind it, and the token
+whose like waits in place of being sent, if it does. `_ANY` stands for the timestamp.
 """
 
 _DELTA: Final = b'"delta":'
@@ -69,20 +72,21 @@ class Repeated:
         known = self.starts.get(start) or self._with_timestamp(start)
         if known is None:
             return None
-        end, written_start, written_end, keep = known
+        end, written_start, written_end, kept = known
         text = rest.removesuffix(end)
         if text is rest or not _is_text(text) or len(chunk) > self._longest:
             return None
         self._tries = TRIES
-        if keep is not None:
+        if kept is not None:
+            like, keep = kept
             waits = b'%b"delta":%b%b' % (written_start[6:], text, written_end[:-2])
-            return b"" if keep(waits) else None
+            return b"" if keep(like.with_same_head(waits)) else None
         if written_start == start and written_end == end:
             return chunk
         return b'%b"delta":%b%b' % (written_start, text, written_end) if written_start else b""
 
-    def learn(self, chunk: bytes, event: Event, written: bytes, keep: Keep | None) -> bool:
-        """Remember the output for a chunk that is one token, or what is kept of it and by whom. Return whether it can be."""
+    def learn(self, chunk: bytes, event: Event, written: bytes, kept: Kept | None) -> bool:
+        """Remember the output for a chunk that is one token; `kept`: that waits. Return whether it can be remembered."""
         if not self._tries:
             return False
         self._tries -= 1  # also where it cannot be learned
@@ -107,7 +111,9 @@ class Repeated:
             written_start = written_start[: found.start(1)] + _ANY + written_start[found.end(1) :]
         if len(self.starts) >= MOST:
             self.starts.clear()
-        self.starts[self.start] = end, written_start, written_rest[len(text) :], keep
+        if kept is not None:
+            kept = kept[0].with_same_head(b""), kept[1]  # its text, of any length, goes when it leaves
+        self.starts[self.start] = end, written_start, written_rest[len(text) :], kept
         return True
 
     def _with_timestamp(self, start: bytes) -> Known | None:
@@ -115,8 +121,8 @@ class Repeated:
         known = self.starts.get(self.start)
         if known is None:
             return None
-        end, written_start, written_end, keep = known
-        return end, written_start.replace(_ANY, timestamp), written_end, keep
+        end, written_start, written_end, kept = known
+        return end, written_start.replace(_ANY, timestamp), written_end, kept
 
 
 def _without_timestamp(start: bytes) -> tuple[Start, bytes]:

@@ -72,8 +72,11 @@ class Rewriter(Framing):
         if self.chain.ended:
             self._repeated.starts.clear()
         elif repeats:
-            kept, keep = self.chain.kept
-            self._repeated.learn(chunk, event, written if kept is None else b"data: %b\n\n" % kept.raw, keep)
+            taken, keep = self.chain.kept
+            if taken is None:
+                self._repeated.learn(chunk, event, written, None)
+            elif keep is not None:
+                self._repeated.learn(chunk, event, b"data: %b\n\n" % taken.raw, (taken, keep))
         return written
 
     def close(self) -> None:

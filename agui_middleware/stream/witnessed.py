@@ -6,12 +6,11 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 from agui_middleware.config.plan import Plan
 from agui_middleware.filters.contract import Context
 from agui_middleware.filters.rate_limited_log import RateLimitedLog
-from agui_middleware.filters.source import Keep
 from agui_middleware.protocol.event import Event
 from agui_middleware.protocol.event_kind import RUN, Action
 from agui_middleware.protocol.event_types import types_that
 from agui_middleware.protocol.interrupt_dialects import ON_INTERRUPT
-from agui_middleware.stream.repeated import Repeated, Start
+from agui_middleware.stream.repeated import Kept, Repeated, Start
 from agui_middleware.stream.rewriter import Rewriter
 from agui_middleware.stream.sse import Item
 
@@ -86,9 +85,9 @@ class WitnessedRepeated(Repeated):
         written = super().rewrite(chunk)
         return None if written is None or not self._takers[self.start](chunk[6:-2]) else written
 
-    def learn(self, chunk: bytes, event: Event, written: bytes, keep: Keep | None) -> bool:
+    def learn(self, chunk: bytes, event: Event, written: bytes, kept: Kept | None) -> bool:
         """See `Repeated.learn`; the observer gets each token that waits, when it comes and when it leaves."""
-        if keep is not None or not super().learn(chunk, event, written, keep):
+        if kept is not None or not super().learn(chunk, event, written, kept):
             return False
         start, take = self.start, self._taker(event, written)
         if take is None:

@@ -339,9 +339,9 @@ def test_a_generator_whose_tokens_are_kept_is_resumed_where_there_is_no_room(roo
     seen: list[str] = []
     kept: list[bytes] = []
 
-    def keep(data: bytes) -> bool:
+    def keep(token: Event) -> bool:
         if room:
-            kept.append(data)
+            kept.append(token.raw)
         return room
 
     @handles(*REPEATS)
@@ -357,6 +357,14 @@ def test_a_generator_whose_tokens_are_kept_is_resumed_where_there_is_no_room(roo
         assert (seen, kept, out) == ([], [texts[1], texts[3]], frame(texts[0]) * 2)
     else:
         assert (seen, kept, out) == (["b", "b"], [], b"".join(map(frame, texts)))
+
+
+def test_of_a_token_that_waits_only_the_head_is_remembered() -> None:
+    stream = rewriter("0.0.36", "auto")
+    for chunk in alternating()[:5]:
+        stream.feed(chunk)
+    stream.close()
+    assert [kept[0].raw for *_, kept in stream._repeated.starts.values() if kept is not None] == [b""]
 
 
 def test_a_delta_that_a_filter_changes_is_not_repeated() -> None:
