@@ -88,7 +88,7 @@ class OnTicks(KeepAlive):
             self._silent = -1  # the next tick comes earlier than a quarter behind the comment
             return
         self._silent = 0 if self.wrote else self._silent + 1
-        self.wrote = False
+        self.wrote: bool = False
         if self._silent >= CHECKS:
             self._silent = 0
             self._writing = self._context.run(self._ticker.loop.create_task, self._write())
@@ -148,7 +148,7 @@ class InGroup(KeepAlive):
         while True:
             await self._timers.sleep(self._seconds / CHECKS)
             silent = 0 if self.wrote else silent + 1
-            self.wrote = False
+            self.wrote: bool = False
             if silent >= CHECKS:
                 if not await self._timers.pinged(ping):
                     return

@@ -180,7 +180,7 @@ class Chain(Outcome):
             self._finish_from(index + 1)
 
     def _fail(self, index: int, error: Exception) -> None:
-        self.failure = self.failure or error
+        self.failure: Exception | None = self.failure or error
         self._end_at(index)
         self._deliver(self._dead + 1, run_error(error))
         self._finish_from(self._dead + 1)

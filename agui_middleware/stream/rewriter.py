@@ -10,6 +10,7 @@ from agui_middleware.protocol.event import Event, MalformedEvent
 from agui_middleware.stream.chain import NOT_KEPT, Chain
 from agui_middleware.stream.frames import on_one_line
 from agui_middleware.stream.framing import Framing, may_be_event, without_data
+from agui_middleware.stream.outcome import Outcome
 from agui_middleware.stream.repeated import Repeated
 from agui_middleware.stream.sse import Comment, Fields, Frame, Item, UnknownField, encode, encode_comment
 
@@ -39,7 +40,8 @@ class Rewriter(Framing):
         self._hides = plan.hides
         self._verify = verify
         self._log = log or RateLimitedLog(logging.getLogger("agui_middleware.stream"))
-        self.outcome = self.chain = Chain(plan.composition, context, self._emit)
+        self.chain: Chain = Chain(plan.composition, context, self._emit)
+        self.outcome: Outcome = self.chain
         self._is_first = True  # nothing was fed yet
         self._repeated = Repeated(max_event_bytes)
         self._errored = False  # the last run ended with RUN_ERROR; behind it a client reads only another run
