@@ -79,7 +79,7 @@ class Streams:
         context = Context(plan.client, route.path, decision.scope, self._report_loss, limit, plan.reader_name, input)
         witness = None if turn is None else turn.witness(plan, context)
         if plan.hides and self._has_history and route.history and context._earlier is None:
-            # A client may post what the app reads and the middleware does not: fail closed.
+            # A client may post what the app reads and the middleware does not, and a store may be down: fail closed.
             context._earlier = UNKNOWN
         verify, log = self._debug, self.reports.stream
         rewriter = make_rewriter(plan, context, limit, witness, sniff=sniff, verify=verify, log=log)

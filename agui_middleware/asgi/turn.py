@@ -60,6 +60,7 @@ class Turn:
         self._posted: Posted | None = None  # upgraded; None: nothing is kept of this response
         self._given: Posted | None = None
         self._record: Record | None = None
+        self._is_known = False  # it, or that there is none: the store has answered
         self._capture: Capture | None = None
         self._interrupts: OpenInterrupts | None = None
         self._context: Context | None = None
@@ -102,7 +103,8 @@ class Turn:
         kept, owned, _ = self._record or (None, Owned(), None)
         self._threads.begin(self._key, self._so_far)
         self._context = context
-        context._earlier = owned
+        if self._is_known:
+            context._earlier = owned
         limit = max(context.budget.limit, 4 * self._threads.bounds.limit)
         self._capture = Capture(given, posted, kept, plan.named_client, limit)
         self._interrupts = interrupts = OpenInterrupts(plan.interrupts)
@@ -185,6 +187,7 @@ class Turn:
         self._hides = plan.hides
         try:
             self._record = await threads.read(self._key)
+            self._is_known = True
         except StoreUnavailable as error:
             self._reports.store_unavailable("read", error)
         if self._record is None:

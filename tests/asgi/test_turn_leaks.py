@@ -20,6 +20,7 @@ from agui_middleware.stream.sse import Decoder, Frame
 from agui_middleware.testing import decode_events, encode_events
 from tests.asgi.test_turn import Agent, turn
 from tests.clients.client import RELEASES
+from tests.history.stores import LaterFailingStore
 from tests.robustness.exchange import Exchange
 from tests.strategies import SECRET, Json, plain, runs
 
@@ -215,6 +216,13 @@ async def test_without_a_store_only_the_response_tells_what_subagents_have_opene
     got, losses = await second_turn(AS_JSON, fields=[JSON], history=False)
     assert restated(got) == RESTATED * 2
     assert losses == []
+
+
+async def test_where_the_store_is_down_nothing_is_restated() -> None:
+    got, losses = await second_turn(AS_JSON, fields=[JSON], history=LaterFailingStore())
+    assert SECRET.encode() not in got
+    assert restated(got) == []
+    assert losses == ["snapshots of messages"]
 
 
 async def test_where_the_owner_is_not_known_nothing_is_restated() -> None:

@@ -1,5 +1,7 @@
 """Stores that fail, or that wait: for tests of what happens then."""
 
+from typing import Any
+
 import anyio
 
 from agui_middleware.history.stores import MemoryStore
@@ -18,6 +20,23 @@ class FailingStore:
     async def put(self, key: str, value: object, *, collection: str | None = None, ttl: object = None) -> None:
         self.calls += 1
         raise ConnectionError("refused")
+
+
+class LaterFailingStore(FailingStore):
+    """Keeps what the first response has to be kept, and fails from then on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._store = MemoryStore(10**6)
+
+    async def get(self, key: str, *, collection: str | None = None) -> dict[str, object] | None:
+        if self.calls:
+            await super().get(key, collection=collection)
+        return await self._store.get(key, collection=collection)
+
+    async def put(self, key: str, value: Any, *, collection: str | None = None, ttl: Any = None) -> None:
+        self.calls += 1
+        await self._store.put(key, value, collection=collection, ttl=ttl)
 
 
 class SilentStore:
