@@ -1,6 +1,6 @@
 """Conversations of three turns with real clients and a record: what the agent gets in turns 2 and 3.
 
-    python -m tests.history.remembered                 # every release, a tenth of the streams: an hour on two cores
+    python -m tests.history.remembered                 # every release, a tenth of the streams: twenty minutes on two cores
     python -m tests.history.remembered 0.0.36 0.0.58   # these
 
 No HTTP and no store here: the stream goes through `rewrite`, both sides of it into a `Capture`, and what the client posts
