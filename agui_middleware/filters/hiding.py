@@ -5,10 +5,9 @@ event is about. The run's own events have to leave whoever sent them, or no clie
 subagent has tagged, only the members leave that a client needs.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, MalformedEvent
 from agui_middleware.protocol.event_kind import Carries
@@ -134,7 +133,7 @@ def strip_hidden(event: Event, owners: Ownership) -> Event:
                 _require_messages(echo)
             if not owners.knows_earlier:
                 return edit_object(event, "input", lambda input: input.replace(messages=[]))
-            return edit_messages(event, lambda message: _visible_echo(message, owners))
+            return edit_messages(event, lambda message: _visible_message(message, owners))
     return event
 
 
@@ -150,17 +149,9 @@ def _require(searchable: bool, otherwise: str) -> None:
 
 
 def _visible_message(message: JsonObject, owners: Ownership) -> JsonObject | None:
-    """A snapshot decides whose a call is, but for those of earlier responses."""
-    return None if owners.owns_message(message) else _without_calls(message, owners.owns_earlier_call)
-
-
-def _visible_echo(message: JsonObject, owners: Ownership) -> JsonObject | None:
-    """An echo decides nothing: a call that it puts into a parent's message is still the subagent's that made it."""
-    return None if owners.owns_echoed(message) else _without_calls(message, owners.owns_call)
-
-
-def _without_calls(message: JsonObject, is_owned: Callable[[Any], bool]) -> JsonObject | None:
-    edited = edit_elements(message, "toolCalls", lambda call: None if is_owned(call.get("id")) else call)
+    if owners.owns_message(message):
+        return None
+    edited = edit_elements(message, "toolCalls", lambda call: None if owners.owns_call(call.get("id")) else call)
     if edited is message or edited.get("toolCalls"):
         return edited
     return edited.without("toolCalls") if edited.get("content") else None

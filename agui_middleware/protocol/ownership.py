@@ -2,8 +2,9 @@
 
 An entity belongs to whoever opened it first, and keeps belonging to it after it was closed and across the runs of one
 stream: continuations, results, encrypted values and step ends often carry no tag, and may come long after the subagent has
-ended. Only snapshots give an entity to somebody else. The rules are those of @ag-ui/client 1.0.0's verification. Memory
-grows with the entities that a stream has opened, not with its events, and counts against the response's budget.
+ended. Nothing gives a subagent's to the parent: a server that builds a snapshot from its model's messages has lost their
+tags, though @ag-ui/client 1.0.0 would take each for the parent's. For the rest the rules are those of its verification.
+Memory grows with the entities that a stream has opened, not with its events, and counts against the response's budget.
 """
 
 from collections.abc import Collection
@@ -52,9 +53,9 @@ class Ownership:
         # By bucket and id, whether a subagent owns it. The parent's reasoning is not remembered: nothing needs it.
         # Everything else is kept for good: a result or a snapshot may name a call, and a call a message, long after its end.
         self._owner: dict[str, Index[Any, bool]] = {bucket: Index(budget) for bucket, _ in ENTITY.values()}
-        # What is between START and END keeps its owner until its END: in START m tag s, MESSAGES_SNAPSHOT [m], CONTENT m the
-        # content is still the subagent's. The value is the owner that a snapshot has assigned meanwhile, for after the END.
-        self._open: Index[tuple[str, Any], bool | None] = Index(budget)
+        # What the parent has opened stays its own until its END, or the client would wait for that: in START m,
+        # MESSAGES_SNAPSHOT [m tag s], END m the end leaves. The value: whether a snapshot has given it away meanwhile.
+        self._open: Index[tuple[str, Any], bool] = Index(budget)
         # Messages of which nothing is known but that a subagent's call names them.
         self._named: Index[Any, Any] = Index(budget)
         self._steps = Steps(budget)
@@ -77,50 +78,42 @@ class Ownership:
         if type in CLAIMS:
             return self._opened(event, kind, id, mine)
         owned = mine or self._owns(kind, id)
-        if type in CLOSES:
-            given = self._open.pop((kind, id), None)
-            if given is not None:
-                self._assign(kind, id, given)
+        if type in CLOSES and self._open.pop((kind, id), False):
+            self._assign(kind, id, owned=True)
         return owned
 
     def owns_message(self, message: JsonObject) -> bool:
-        """Whether a message of a snapshot is a subagent's; a tool message goes where its call went."""
+        """Whether a message of a snapshot or an input echo is a subagent's, also where it has lost its tag on the way.
+
+        A tool message goes where its call went.
+        """
         call = self._known("call", as_id(message.get("toolCallId"))) if message.get("role") == "tool" else None
         if call is not None:
             return call
-        return tagged(message.get("subagentRunId", UNSET)) or self._is_earlier(*_named(message))
-
-    def owns_echoed(self, message: JsonObject) -> bool:
-        """Whether a message of an input echo is a subagent's: also where it has lost its tag on the way."""
-        return self.owns_message(message) or (message.get("role") != "tool" and self._owns(*_named(message)))
+        return tagged(message.get("subagentRunId", UNSET)) or self._owns(*_named(message))
 
     def owns_call(self, id: Any) -> bool:
         """Whether a subagent asked for the tool call `id`."""
         return self._owns("call", as_id(id))
 
-    def owns_earlier_call(self, id: Any) -> bool:
-        """Whether a subagent asked for a tool call in an earlier response; no snapshot makes it another's."""
-        return self._is_earlier("call", as_id(id))
-
     def reread(self, event: Event) -> None:
         """Learn who owns what from the messages of a MESSAGES_SNAPSHOT, or of a RUN_STARTED's input echo.
 
-        A snapshot decides, for what is open once it closes; an echo tells only what nobody knows yet. So does a snapshot
-        that a subagent has tagged, which the protocol does not provide for; what either then names is the subagent's.
+        Both tell only what nobody knows yet, and a snapshot besides what has become a subagent's. One that a subagent has
+        tagged, which the protocol does not provide for, names what is that subagent's and takes nothing from the parent.
         """
         foreign = tagged(event.head.subagentRunId)
-        decides = event.type in sets.SNAPSHOTS and not foreign
-        owns = self.owns_message if decides else self.owns_echoed
+        takes = event.type in sets.SNAPSHOTS and not foreign
         messages = [message for message in messages_of(event) or () if isinstance(message, JsonObject)]
         for message in messages:  # calls first: they decide whose the tool messages are
-            mine = foreign or owns(message)
+            mine = foreign or self.owns_message(message)
             for call in calls_of(message):
-                self._learn("call", call.get("id"), mine or self.owns_earlier_call(call.get("id")), decides)
+                self._learn("call", call.get("id"), mine or self.owns_call(call.get("id")), takes)
         for message in messages:
-            mine, role = foreign or owns(message), message.get("role")
-            self._learn("message", message.get("id"), mine, decides)
+            mine, role = foreign or self.owns_message(message), message.get("role")
+            self._learn("message", message.get("id"), mine, takes)
             if role in ("reasoning", "activity"):
-                self._learn(role, message.get("id"), mine, decides)
+                self._learn(role, message.get("id"), mine, takes)
 
     def owned(self, posted: Collection[str] = ()) -> Owned:
         """What was opened in this response, with what `before` has recorded: for the responses to come.
@@ -151,9 +144,6 @@ class Ownership:
         known = self._owner[kind].get(id)
         return self._before._known_here(kind, id) if known is None and self._before is not None else known
 
-    def _is_earlier(self, kind: str, id: Any) -> bool:
-        return (kind, id) in self._earlier and self._known_here(kind, id) is not False
-
     def _owns(self, kind: str, id: Any) -> bool:
         return self._known(kind, id) is True
 
@@ -163,11 +153,12 @@ class Ownership:
         else:
             self._owner[kind].discard(id)
 
-    def _learn(self, kind: str, id: Any, owned: bool, decides: bool) -> None:
-        if decides and (kind, as_id(id)) in self._open:
-            self._open[kind, as_id(id)] = owned
-        elif decides or as_id(id) not in self._owner[kind]:
-            self._assign(kind, as_id(id), owned)
+    def _learn(self, kind: str, id: Any, owned: bool, takes: bool) -> None:
+        id = as_id(id)
+        if takes and owned and (kind, id) in self._open:
+            self._open[kind, id] = True
+        elif (takes and owned) or id not in self._owner[kind]:
+            self._assign(kind, id, owned)
 
     def _opened(self, event: Event, kind: str, id: Any, mine: bool) -> bool:
         head = event.head
@@ -182,14 +173,13 @@ class Ownership:
             if self._known("message", message) is None:
                 self._assign("message", message, owned)
                 self._named.add(message)
-        if kind == "activity" and known is not None:
-            # One that replaces takes the activity over, with or without a tag; `replace: false` only adds to it.
-            owned = known if event.get("replace") is False else mine
+        if kind == "activity" and known is False and event.get("replace") is False:
+            owned = False  # it adds to the parent's activity, and takes nothing over
         if kind == "message":
             self._named.discard(id)
         self._assign(kind, id, owned)
         if head.type in OPENS:
-            self._open.setdefault((kind, id), None)
+            self._open.setdefault((kind, id), False)
         return owned or mine
 
     def _take_other(self, event: Event) -> bool:

@@ -92,8 +92,8 @@ RULES: dict[str, Rule] = {
         "SPAN+ g @s; GS g; GC g hm; GE g; SPAN- g; SPAN+ h; SPAN- h", "SPAN+ h; SPAN- h"
     ),
     "an activity goes with its opener": Rule("AS a @s; AD a; AS a replace=false @s; AS b; AD b", "AS b; AD b"),
-    "an activity that is replaced is whoever's that replaced it": Rule(
-        "AS a; AS a @s; AD a; AS a; AD a", "AS a; AS a; AD a"
+    "an activity that a subagent has replaced stays the subagent's": Rule(
+        "AS a; AD a; AS a @s; AD a; AS a; AD a", "AS a; AD a"
     ),
     "an activity that is only added to keeps its owner": Rule("AS a @s; AS a replace=false; AD a", ""),
     "what a subagent adds to the parent's activity goes, and the activity stays the parent's": Rule(
@@ -166,10 +166,10 @@ RULES: dict[str, Rule] = {
         "KS c; KR c t; SNAP c+c; SNAP c+c t=c; KE c",
         "KS c; KR c t; SNAP c+c; SNAP c+c t=c; KE c",
     ),
-    "a snapshot says whose a message is from then on": Rule(
-        "TS n @s; TE n; TS m; TE m; SNAP n m@s; TS n; TC n shown; TE n; TS m; TC m gone; TE m",
-        "TS m; TE m; SNAP n; TS n; TC n shown; TE n",
-        "TS n; TE n; TS m; TE m; SNAP n m; TS n; TC n shown; TE n; TS m; TC m gone; TE m",
+    "a snapshot gives the parent's to a subagent, and nothing to the parent": Rule(
+        "TS n @s; TE n; TS m; TE m; SNAP n m@s; TS n; TC n gone; TE n; TS m; TC m gone; TE m",
+        "TS m; TE m; SNAP",
+        "TS n; TE n; TS m; TE m; SNAP n m; TS n; TC n gone; TE n; TS m; TC m gone; TE m",
     ),
     "and whose a call, a reasoning or an activity is": Rule(
         "SNAP n+c@s g:reasoning@s; KR c t; EV message g; SNAP a:activity@s; AD a",
@@ -178,7 +178,7 @@ RULES: dict[str, Rule] = {
     ),
     "what is open keeps its visibility until it closes": Rule(
         "TS n @s; TS m; SNAP n m@s; TC n x; TC m y; TE n; TE m; TS n; TE n; TS m; TE m",
-        "TS m; SNAP n; TC m y; TE m; TS n; TE n",
+        "TS m; SNAP; TC m y; TE m",
         "TS n; TS m; SNAP n m; TC n x; TC m y; TE n; TE m; TS n; TE n; TS m; TE m",
     ),
     "the input echo": Rule(
@@ -199,9 +199,9 @@ RULES: dict[str, Rule] = {
     "a call in a message that has lost its tag is a subagent's too": Rule(
         "TS n @s; TE n; RF r; RS q u:user n+c t=c; KR c v", "RF r; RS q u:user"
     ),
-    "what a snapshot gave to the parent, an echo shows": Rule(
-        "TS n @s; TE n; GS g @s; GE g; SNAP n g:reasoning; RF r; RS q n g:reasoning",
-        "SNAP n g:reasoning; RF r; RS q n g:reasoning",
+    "a snapshot that has lost the tags shows nothing, nor does an echo after it": Rule(
+        "TS n @s; TE n; GS g @s; GE g; SNAP n g:reasoning m; RF r; RS q n g:reasoning m",
+        "SNAP m; RF r; RS q m",
     ),
     "interrupts stay, without their tag": Rule(
         f"KS c @s; KE c; {INTERRUPT % TAGGED}; RS q",
