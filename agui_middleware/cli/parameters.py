@@ -8,8 +8,8 @@ import click
 from agui_middleware.config.named_clients import RefusedClient, parse_client
 from agui_middleware.config.readers import Reader
 from agui_middleware.config.references import imported
-from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
-from agui_middleware.filters.factory import is_filter_factory
+from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.functions import FILTER, is_filter_factory, why_no_filter
 from agui_middleware.protocol.json_object import JsonObject, MalformedEvent
 from agui_middleware.protocol.releases import ClientVersion
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 from agui_middleware.config.route_plans import RoutePlans
 from agui_middleware.config.routes import EVERY_PATH, Route
 from agui_middleware.config.routing import Match, Routing
-from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
+from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.functions import FILTER, why_no_filter
 
 _REMEMBERED: Final = 1024
 _LONGEST: Final = 256

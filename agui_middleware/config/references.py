@@ -7,8 +7,8 @@ from typing import Any, Final
 from pydantic import ImportString, TypeAdapter, ValidationError
 
 from agui_middleware.config.spelling import did_you_mean
-from agui_middleware.filters.contract import FILTER, Filter, why_no_filter
-from agui_middleware.filters.factory import is_filter_factory
+from agui_middleware.filters.contract import Filter
+from agui_middleware.filters.functions import FILTER, is_filter_factory, why_no_filter
 
 _import: TypeAdapter[Any] = TypeAdapter(ImportString)
 _READY_MADE: Final = "agui_middleware.filters"

@@ -1,8 +1,7 @@
 """What a filter is, and what it is told."""
 
-import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from agui_middleware.protocol.budget import OVERHEAD, Budget
 from agui_middleware.protocol.event import Event, JsonObject
@@ -132,32 +131,3 @@ of ag-ui-protocol. A filter that drops a START event drops what continues, close
 - Raising ends the run: the client gets RUN_ERROR with code AGUI_FILTER_ERROR (AGUI_MALFORMED_EVENT for `MalformedEvent`)
   and no text of the exception, the app sees a disconnect, and the exception is raised when the app is done.
 """
-
-FILTER: Final = "a filter is an async generator function of events and context"
-
-
-def why_no_filter(value: Any) -> str | None:
-    """What keeps `value` from being a filter, as words behind its name; `None`: nothing that shows without a call."""
-    if not callable(value):
-        return "is not callable"
-    if not _may_be_called(value, "events", "context"):
-        return "does not take events and context"
-    if isinstance(value, type) and not hasattr(value, "__aiter__"):
-        return "is a class whose instances are no async iterators"
-    # A function is called as such, and an object by its class's `__call__`.
-    called = (value, value.__call__)
-    if any(map(inspect.iscoroutinefunction, called)):
-        return "is a coroutine function: it does not yield"
-    if any(map(inspect.isgeneratorfunction, called)):
-        return "is a generator function that is not async"
-    return None
-
-
-def _may_be_called(function: Callable[..., Any], *arguments: object) -> bool:
-    try:
-        inspect.signature(function, follow_wrapped=False).bind(*arguments)
-    except TypeError:
-        return False
-    except ValueError:  # it has none: built in
-        return True
-    return True

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
-from agui_middleware.filters.factory import filter_factory
+from agui_middleware.filters.functions import filter_factory
 from agui_middleware.protocol.budget import Index
 from agui_middleware.protocol.event import UNSET, Event, as_id
 from agui_middleware.protocol.json_object import MalformedEvent, decode

@@ -14,7 +14,7 @@ from typing import Final
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
-from agui_middleware.filters.factory import filter_factory
+from agui_middleware.filters.functions import filter_factory
 from agui_middleware.filters.masked_members import mask_members
 from agui_middleware.filters.masking import DocumentMasker, Mask, Masker, PieceMasker
 from agui_middleware.protocol.budget import Index

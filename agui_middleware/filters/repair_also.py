@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import GeneratorFilter
-from agui_middleware.filters.factory import filter_factory
+from agui_middleware.filters.functions import filter_factory
 from agui_middleware.protocol.budget import MOST_REPEATED, Index
 from agui_middleware.protocol.errors import EventTooLarge
 from agui_middleware.protocol.event import UNSET, Event, as_id

@@ -17,7 +17,7 @@ from typing import Any
 from agui_middleware.filters.chunks import expand_chunks
 from agui_middleware.filters.contract import Context, Filter
 from agui_middleware.filters.declared import EVERYTHING, handles
-from agui_middleware.filters.factory import filter_factory
+from agui_middleware.filters.functions import filter_factory
 from agui_middleware.filters.needs_input import needs_input
 from agui_middleware.protocol.budget import Budget, Index
 from agui_middleware.protocol.event import UNSET, Event, JsonObject, as_id

@@ -16,6 +16,7 @@ from agui_middleware.cli.serve import serve
 from agui_middleware.config.environment import COMMAND_LINE, variable
 from agui_middleware.filters import filter_factory
 from agui_middleware.filters.reasoning import without_reasoning
+from agui_middleware.filters.redact import redact
 from agui_middleware.filters.tools import allow_tools
 
 
@@ -376,7 +377,7 @@ def test_releases_may_be_given_as_such() -> None:
         ({"routes": [{"filters": [{"use": f"{HERE}:makes_none"}]}]}, "routes.0.filters.0", "does not make a filter: 7"),
         ({"routes": [{"filters": [{"use": TOOLS}]}]}, "routes.0.filters.0", "missing 1 required positional argument"),
         ({"routes": [{"filters": [{"use": TOOLS, "names": "x"}]}]}, "routes.0.filters.0", "a list of names of tools"),
-        ({"routes": [{"filters": [TOOLS]}]}, "routes.0.filters.0", "does not take events and context"),
+        ({"routes": [{"filters": [TOOLS]}]}, "routes.0.filters.0", "makes filters, and has to be called"),
         (
             {"routes": [{"filters": [{"use": f"{PROMOTE}:promote_results", "tools": ["plan"], "path": "plan"}]}]},
             "routes.0.filters.0",
@@ -528,7 +529,9 @@ def is_not_async(events: Any, context: Context) -> Iterator[Event]:
 
 
 NO_FILTERS: list[tuple[Any, str]] = [
-    (allow_tools, "does not take events and context"),
+    (allow_tools, "makes filters, and has to be called with its arguments"),
+    (redact, "makes filters, and has to be called with its arguments"),  # may be called with two: it failed each run
+    (lambda events: events, "does not take events and context"),
     (yields_nothing, "is a coroutine function: it does not yield"),
     (Awaited(), "is a coroutine function: it does not yield"),
     (is_not_async, "is a generator function that is not async"),
