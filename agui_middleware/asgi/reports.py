@@ -119,8 +119,8 @@ class Reports:
         """
         message = (
             "an answer to a paused run names no interrupt, and none is remembered of its thread; the agent of route %r gets "
-            "it as posted, in forwardedProps.command.resume, where agents of the standard do not look. With `history` the "
-            "open interrupts of a thread are remembered"
+            "it as posted, in forwardedProps.command.resume, where agents of the standard do not look (without `history`, "
+            "no interrupt is remembered)"
         )
         self.history.warning(("answer", route), message, route, fields={"route": route})
 

@@ -118,7 +118,7 @@ def _media(binary: _Binary, filled: Collection[str]) -> dict[str, Any] | None:
     source = _source(binary)
     if source is None:
         return None
-    kind, slash, _ = (binary.mimeType or "").partition("/")
+    kind, slash, _ = (binary.mimeType or "").lower().partition("/")  # has no case: RFC 2045, 5.1
     if binary.mimeType is not None and (source["type"] == "data" or binary.mimeType not in filled):
         source["mimeType"] = binary.mimeType
     media: dict[str, Any] = {"type": kind if slash and kind in MEDIA else "document", "source": source}

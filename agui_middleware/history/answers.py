@@ -40,7 +40,7 @@ def as_resume(posted: Posted, known: Sequence[OpenInterrupt], now: datetime) -> 
     if named is None:
         return Answered(posted, unaddressed=True)
     answers = _answers(named, answer, open)
-    resume = [_entry(each, answers.get(each.id), now) for each in open]
+    resume = [_entry(each, answers.get(each.id), now) for each in _each_once(open)]
     command = command.without("resume")
     props = props.replace(command=command) if len(command) else props.without("command")
     return Answered(posted.with_members(resume=resume, forwardedProps=props))
@@ -92,7 +92,7 @@ def _asked(echo: Any, known: Sequence[OpenInterrupt]) -> tuple[OpenInterrupt | N
     if address is not None:
         own, others = address
         remembered = next((each for each in known if each.id == own.id), None)
-        return (own, [*_unlike(own, others), own]) if remembered is None else (remembered, known)
+        return (own, [*others, own]) if remembered is None else (remembered, known)
     form, call = form_of(echo), call_of(echo)
     meant = [each for each in known if (form and each.form == form) or (call is not None and each.call == call)]
     if echo is not None and not meant and len(known) > 1:
@@ -101,8 +101,9 @@ def _asked(echo: Any, known: Sequence[OpenInterrupt]) -> tuple[OpenInterrupt | N
     return (shown[-1] if shown else None), known
 
 
-def _unlike(own: OpenInterrupt, others: Sequence[OpenInterrupt]) -> list[OpenInterrupt]:
-    return list({each.id: each for each in others if each.id != own.id}.values())
+def _each_once(open: Sequence[OpenInterrupt]) -> list[OpenInterrupt]:
+    """Return the last of each id, in its place: an agent may ask twice under one, and reads one answer to it."""
+    return list({each.id: each for each in reversed(open)}.values())[::-1]
 
 
 def _answers(named: OpenInterrupt, answer: Any, open: Sequence[OpenInterrupt]) -> dict[str, Any]:

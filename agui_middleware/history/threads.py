@@ -1,5 +1,6 @@
 """The records of threads in a store: read and written within a bound of time, and never in the way of a run."""
 
+import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from agui_middleware.history.open_interrupts import interrupts_in, within
 from agui_middleware.history.record import Kept
 from agui_middleware.history.store import Opened, SharedStore
 from agui_middleware.protocol.interrupt_dialects import OpenInterrupt
-from agui_middleware.protocol.owned import Owned
+from agui_middleware.protocol.owned import UNKNOWN, Owned
 
 COLLECTION: Final = "agui-history"
 
@@ -69,7 +70,7 @@ class Threads:
         self._running: dict[str, tuple[object, Running]] = {}
 
     async def read(self, key: str) -> Record | None:
-        """The record of a thread; `None` where there is none, or one that cannot be read, as that of another version.
+        """The record of a thread; `None` where there is none.
 
         Where a response of the thread is still being sent by this event loop, what there is to keep of it so far belongs
         to it: a user who stops a run and goes on posts before the server has heard that the client has left.
@@ -129,6 +130,12 @@ class Threads:
                 yield
         except TimeoutError as error:
             raise StoreUnavailable(f"it did not answer within {self.bounds.timeout:g} s") from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody has cancelled this task: the store has waited for one of its own, which was.
+            raise StoreUnavailable("what it waited for was cancelled") from error
         except Exception as error:
             raise StoreUnavailable(f"{type(error).__name__}: {error}") from error
 
@@ -156,17 +163,25 @@ def thread_key(owner: str | None, route: str, thread: str) -> str:
 
 def encoded(record: Record, limit: int) -> dict[str, Any]:
     """Encode a record as the stored value, of at most `limit` bytes before base64."""
-    owned = record.owned.within(limit // 4)  # apart: without them what a route hides might leave
+    # Apart: without them what a route hides might leave.
+    owned = record.owned.within(limit // 4) if record.owned.is_known else None
     open = within(record.open or [], limit // 4)
     data = record.kept.to_bytes(limit - limit // 4 * (2 if open else 1))
     return {"record": b64encode(data).decode(), "owned": owned, **({"open": open} if open else {})}
 
 
 def decoded(value: Any) -> Record | None:
-    """Decode a stored value; `None` if it is not a record."""
+    """Decode a stored value; `None` if there is none.
+
+    What is not a record, or one of another version, restores nothing, and leaves unknown what subagents have opened.
+    """
+    if value is None:
+        return None
     try:
         kept = Kept.read(b64decode(value["record"], validate=True))
-        owned = Owned.of(value["owned"])
+        owned = UNKNOWN if value["owned"] is None else Owned.of(value["owned"])
     except (KeyError, TypeError, ValueError):
-        return None
-    return None if kept is None else Record(kept, owned, interrupts_in(value.get("open")))
+        kept = None
+    if kept is None:
+        return Record(Kept(), UNKNOWN)
+    return Record(kept, owned, interrupts_in(value.get("open")))

@@ -32,6 +32,11 @@ def members(data: bytes) -> dict[str, bytes]:
     return dict(_members(data))
 
 
+def names(data: bytes) -> list[str]:
+    """The names of the members of a JSON object, decoded, each as often as it is there. Raises as `members` does."""
+    return [name for name, _ in _members(data)]
+
+
 def elements(data: bytes) -> list[bytes]:
     """The elements of a JSON array as raw bytes. Raises `ValueError` where `data` is not one well-formed array."""
     return [data[start:end] for start, end in _values(data.decode("latin-1"), "[", "]", _no_key)]

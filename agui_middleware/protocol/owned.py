@@ -57,6 +57,10 @@ class _Unknown(Owned):
         # A message that only its calls name has no START: it would hide the parent's own calls.
         return isinstance(entity, tuple) and entity[0] != "message"
 
+    def merged(self, newer: Owned) -> Owned:
+        """What was opened later does not tell what was before."""
+        return self
+
 
 UNKNOWN: Final[Owned] = _Unknown()
-"""For a request whose thread could not be read: each call, activity and reasoning of before may be a subagent's."""
+"""For a thread that could not be read: each call, activity and reasoning of before may be a subagent's."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Raw
 
+from agui_middleware.protocol import json_scan
 from agui_middleware.protocol.event import as_id
 from agui_middleware.protocol.json_object import UNDECODABLE, JsonObject, MalformedEvent
 from agui_middleware.protocol.messages import calls_of
@@ -83,10 +84,17 @@ class Posted:
 
     @property
     def thread(self) -> str | None:
-        """The conversation's id; `None` where it has none, or is spelt in another way too, which a server may read."""
-        names = [name for name in self.input if name.lower().replace("_", "") == "threadid"]
+        """The conversation's id; `None` where it has none, or two, also in another spelling: a server may read the other."""
+        names = [name for name in self._names() if name.lower().replace("_", "") == "threadid"]
         thread = self.input.get("threadId")
         return thread if names == ["threadId"] and isinstance(thread, str) else None
+
+    def _names(self) -> Iterable[str]:
+        """The names of its members, each as often as it is there."""
+        input = self.input
+        if input.raw.count(b'"threadId"') == 1 and not input.has_escapes():
+            return input
+        return json_scan.names(input.raw)
 
     def with_input(self, input: JsonObject) -> Self:
         """A copy with other members beside the messages; the same object where the input is the same."""

@@ -135,6 +135,19 @@ async def test_without_echo_and_store_the_answer_stays_as_posted_and_is_logged(
     assert "'/{path:path}'" in record.getMessage()
 
 
+@pytest.mark.parametrize("client", NEWER)
+async def test_the_answer_of_a_client_that_reads_outcomes_stays_as_posted_on_auto(
+    client: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = Agent(paused(ASKS), ENDS)
+    app = AGUIMiddleware(agent, history="memory://")
+    await post(app, client)
+    await post(app, client, **answer("yes"))
+    assert agent.given[1]["forwardedProps"] == {"command": {"resume": "yes"}}
+    assert "resume" not in agent.given[1]
+    assert "names no interrupt" not in caplog.text
+
+
 async def test_a_store_that_is_down_leaves_the_answer_as_posted(caplog: pytest.LogCaptureFixture) -> None:
     agent = Agent(paused(ASKS), ENDS)
     app = AGUIMiddleware(agent, history=FailingStore())

@@ -183,6 +183,11 @@ UNREAD: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {
     "NaN, which Python reads": (AS_JSON[:-1] + b',"state":NaN}', [JSON]),
     "too large": (AS_JSON[:-1] + b',"state":"' + b"x" * 10_500_000 + b'"}', [JSON]),
     "snake_case, which pydantic reads": (AS_JSON.replace(b"threadId", b"thread_id"), [JSON]),
+    "two threads, of which a server may read the first": (
+        b'{"threadId":"t",' + AS_JSON[1:].replace(b'"t"', b'"t2"'),
+        [JSON],
+    ),
+    "two threads, one with an escape": (b'{"thread\\u0049d":"t",' + AS_JSON[1:].replace(b'"t"', b'"t2"'), [JSON]),
     "two spellings, of which .NET reads the last": (AS_JSON[:-1] + b',"ThreadID":"t2"}', [JSON]),
     "a run without a string": (AS_JSON.replace(b'"r"', b"1"), [JSON]),
     "a thread alone": (b'{"threadId":"t"}', [JSON]),

@@ -119,6 +119,11 @@ def test_without_a_name_one_answer_to_several_is_that_of_the_last() -> None:
     assert resume(command("yes"), ONE, TWO) == [cancelled("i"), resolved("j", "yes")]
 
 
+def test_two_interrupts_of_one_id_get_one_answer() -> None:
+    assert resume(command("yes"), TWO, ONE, TWO) == [cancelled("i"), resolved("j", "yes")]
+    assert resume(command("yes", interruptEvent=value_of(asks("i"), asks("i")))) == [resolved("i", "yes")]
+
+
 def test_an_answer_by_ids_answers_each() -> None:
     assert resume(command({"i": 1, "j": 2}), ONE, TWO) == [resolved("i", 1), resolved("j", 2)]
     assert resume(command({"j": 2}), ONE, TWO) == [cancelled("i"), resolved("j", 2)]

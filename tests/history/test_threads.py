@@ -1,5 +1,6 @@
 """Records of threads: their keys, their form in a store, and one store for several event loops."""
 
+import asyncio
 import base64
 from typing import Any
 
@@ -9,7 +10,16 @@ import pytest
 from agui_middleware.history.record import Item, Kept
 from agui_middleware.history.store import Opened
 from agui_middleware.history.stores import MemoryStore, in_use
-from agui_middleware.history.threads import Bounds, Record, StoreUnavailable, Threads, decoded, encoded, thread_key
+from agui_middleware.history.threads import (
+    COLLECTION,
+    Bounds,
+    Record,
+    StoreUnavailable,
+    Threads,
+    decoded,
+    encoded,
+    thread_key,
+)
 from agui_middleware.protocol.owned import Owned
 
 BOUNDS = Bounds(timeout=60, ttl=60, limit=10_000)
@@ -51,9 +61,33 @@ def test_what_subagents_own_has_a_part_of_the_bound_of_its_own() -> None:
     assert "m999" in again.kept.items
 
 
-@pytest.mark.parametrize("owned", [[5], [["message", 5]], [["message"]], "mm", None, [["a", "b", "c"]]])
-def test_what_is_owned_in_no_known_form_makes_the_record_unreadable(owned: object) -> None:
-    assert decoded({**encoded(RECORD, 10_000), "owned": owned}) is None
+VALUE = encoded(RECORD, 10_000)
+ANOTHER_VERSION = base64.b64encode(b"\x07").decode()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *[{**VALUE, "owned": owned} for owned in ([5], [["message", 5]], [["message"]], "mm", [["a", "b", "c"]])],
+        *[{**VALUE, "record": record} for record in ("", "junk", 5, ANOTHER_VERSION)],
+        {},
+    ],
+)
+def test_a_record_that_cannot_be_read_restores_nothing_and_leaves_unknown_what_is_hidden(value: Any) -> None:
+    record = decoded(value)
+    assert record is not None
+    assert record.kept == Kept()
+    assert not record.owned.is_known
+
+
+async def test_what_is_hidden_stays_unknown_when_the_thread_is_written_again() -> None:
+    threads = Threads(in_use(store := MemoryStore(10**6)), BOUNDS)
+    await store.put("k", {"record": ANOTHER_VERSION, "owned": []}, collection=COLLECTION, ttl=60)
+    await threads.write("k", RECORD)
+    read = await threads.read("k")
+    assert read is not None
+    assert read.kept == RECORD.kept
+    assert not read.owned.is_known
 
 
 def test_a_client_of_a_network_is_made_anew_for_another_event_loop() -> None:
@@ -167,3 +201,14 @@ async def test_a_store_that_ends_in_an_error_of_its_own_is_unavailable() -> None
 
     with pytest.raises(StoreUnavailable):
         await Threads(in_use(Fails(0)), BOUNDS).read("k")
+
+
+async def test_a_store_whose_own_task_was_cancelled_is_unavailable() -> None:
+    class Waits(MemoryStore):
+        async def get(self, *args: Any, **options: Any) -> Any:
+            own = asyncio.ensure_future(asyncio.sleep(60))
+            own.cancel()
+            await own
+
+    with pytest.raises(StoreUnavailable, match="what it waited for was cancelled"):
+        await Threads(in_use(Waits(10**6)), BOUNDS).read("k")

@@ -80,6 +80,10 @@ def test_the_body_of_a_client_that_reads_everything_is_the_same_object() -> None
             {"type": "audio", "source": {"type": "url", "value": "http://x/a", "mimeType": "audio/mp3"}},
         ),
         (
+            {"mimeType": "IMAGE/PNG", "data": "AA=="},  # a MIME type has no case
+            {"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "IMAGE/PNG"}},
+        ),
+        (
             {"mimeType": "video/mp4", "id": "file-1"},
             {"type": "video", "source": {"type": "file", "value": "file-1", "mimeType": "video/mp4"}},
         ),
