@@ -167,7 +167,7 @@ class Capture:
 
     def _takes_alone(self, texts: SharedTexts, id: str, token: bytes) -> bool:
         try:
-            return texts.takes_alone(id, token)
+            return texts.alone.take(id, token)
         except EventTooLarge:
             self._give_up()
             return True

@@ -9,7 +9,8 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
-from agui_middleware.history.beginnings import Beginnings, delta_in
+from agui_middleware.history.beginnings import Beginnings
+from agui_middleware.history.unread_tokens import UnreadTokens
 from agui_middleware.protocol.budget import OVERHEAD
 from agui_middleware.protocol.chunk_lanes import ID_OF, delta_of
 from agui_middleware.protocol.conversation import Conversation
@@ -34,7 +35,6 @@ class SharedTexts:
     """
 
     __slots__ = (
-        "_alone",
         "_base",
         "_beginnings",
         "_canonical",
@@ -45,9 +45,12 @@ class SharedTexts:
         "_reasoning",
         "_restated",
         "_shared",
-        "_unread",
         "_waiting",
+        "alone",
     )
+
+    alone: UnreadTokens
+    """Those of entities that the client has not."""
 
     def __init__(
         self,
@@ -66,19 +69,17 @@ class SharedTexts:
         self._reasoning = reasoning
         self._restated = restated
         self._left = 0
-        self._unread = 0
         self._waiting: dict[str, deque[Event]] = {}  # by entity, the agent's tokens that the client has not got yet
         # What has its mark in both conversations, as far as is known since `settle`, with what was left out of it.
         self._shared: dict[str, list[bytes]] = {}
-        # Of entities that the client has not: the agent's tokens, as they came, which nobody reads before `_read_alone`.
-        self._alone: dict[str, list[bytes]] = {}
+        self.alone = UnreadTokens(canonical, of_calls=of_calls)
         self._last: Event | None = None
         self._last_id = ""
 
     def agent_sent(self, token: Event, id: str) -> None:
         """Take a token of the agent, for the entity `id`."""
-        if id in self._alone:
-            self._read_alone(id)
+        if id in self.alone:
+            self.alone.read(id)
         if self._last is not None:
             self._wait()
             if token.head.type not in ID_OF and self.kept_alone(token, id):
@@ -88,8 +89,8 @@ class SharedTexts:
 
     def client_got(self, token: Event, id: str) -> None:
         """Take a token that the client gets, for the entity `id`."""
-        if id in self._alone:
-            self._read_alone(id)
+        if id in self.alone:
+            self.alone.read(id)
         last = self._last
         if last is not None:
             self._last = None
@@ -117,21 +118,14 @@ class SharedTexts:
         self._leave_out(token, tokens)
         return True
 
-    def takes_alone(self, id: str, token: bytes) -> bool:
-        """As `kept_alone`, of the bytes of a token that is like one before."""
-        tokens = self._alone.get(id)
-        if tokens is not None:
-            self._leave_unread(token, tokens)
-        return tokens is not None
-
     def kept_alone(self, token: Event, id: str) -> bool:
         """Whether a token of the agent's is kept as it came; otherwise it is for `agent_sent`."""
-        return id in self._alone and token.raw.find(METADATA) < 0 and self.takes_alone(id, token.raw)
+        return id in self.alone and token.raw.find(METADATA) < 0 and self.alone.take(id, token.raw)
 
     def settle(self) -> None:
         """Forget which texts are shared: something else is about to change the conversations."""
         self._shared.clear()
-        self._read_all_alone()
+        self.alone.read_all()
         if self._last is not None:
             self._wait()
 
@@ -144,8 +138,9 @@ class SharedTexts:
     def forget(self) -> None:
         """Let go of everything: nobody asks any more."""
         self._canonical = self._base = Conversation()
-        for each in (self._waiting, self._shared, self._alone):
-            each.clear()
+        self.alone = UnreadTokens(self._canonical, of_calls=self._of_calls)
+        self._waiting.clear()
+        self._shared.clear()
         self._last = None
 
     def _leave_out(self, token: bytes, tokens: list[bytes]) -> None:
@@ -153,22 +148,6 @@ class SharedTexts:
         self._left += len(token)
         if self._left > _MAX_LEFT:
             self._left = -_EACH * self._beginnings.fold()
-
-    def _leave_unread(self, token: bytes, tokens: list[bytes]) -> None:
-        tokens.append(token)
-        self._unread += len(token)
-        if self._unread > _MAX_LEFT:
-            self._read_all_alone()
-
-    def _read_all_alone(self) -> None:
-        self._unread = 0
-        for id in list(self._alone):
-            self._read_alone(id)
-
-    def _read_alone(self, id: str) -> None:
-        deltas = [delta for token in self._alone.pop(id) if (delta := delta_in(token)) is not None]
-        if deltas:
-            self._canonical.append(id, self._of_calls, "".join(deltas))
 
     def _wait(self) -> None:
         token, id = self._last, self._last_id
@@ -181,8 +160,7 @@ class SharedTexts:
             self._diverge(id)
             self._keep(self._canonical, token, id)
             if token.head.type not in ID_OF and self._target(self._base, id) is None:
-                self._alone[id] = []
-                self._unread += OVERHEAD
+                self.alone.open(id)
 
     def _match(self, token: Event, id: str) -> None:
         """Leave out a token that the client now gets as the agent sent it, or have both sides keep theirs."""
