@@ -14,6 +14,7 @@ from agui_middleware import AGUIMiddleware, ClientVersion, Event
 from agui_middleware.filters.reasoning import without_reasoning
 from agui_middleware.filters.tools import allow_tools
 from agui_middleware.history.readings import reading_of
+from agui_middleware.history.stores import MemoryStore
 from agui_middleware.protocol.conversation import Conversation
 from agui_middleware.protocol.posted import Posted
 from agui_middleware.stream.sse import Decoder, Frame
@@ -225,6 +226,18 @@ async def test_without_a_store_only_the_response_tells_what_subagents_have_opene
 
 async def test_where_the_store_is_down_nothing_is_restated() -> None:
     got, losses = await second_turn(AS_JSON, fields=[JSON], history=LaterFailingStore())
+    assert SECRET.encode() not in got
+    assert restated(got) == []
+    assert losses == ["snapshots of messages"]
+
+
+async def test_where_the_record_cannot_be_read_nothing_is_restated() -> None:
+    class OfAnotherVersion(MemoryStore):
+        async def get(self, key: str, *, collection: str | None = None) -> dict[str, object] | None:
+            value = await super().get(key, collection=collection)
+            return None if value is None else {**value, "record": "BwA="}
+
+    got, losses = await second_turn(AS_JSON, fields=[JSON], history=OfAnotherVersion(10**6))
     assert SECRET.encode() not in got
     assert restated(got) == []
     assert losses == ["snapshots of messages"]
